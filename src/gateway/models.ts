@@ -1,9 +1,9 @@
 import { completionFrom } from "../agents/chat/completion.js";
 import { waitFor } from "../async/wait.js";
 import { responseTo } from "../remote/http.js";
-import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./directory.js";
-import type { GatewayParts } from "./gateway-parts.js";
-import type { GatewayKey } from "./keys/key.js";
+import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./exchange/directory.js";
+import type { GatewayParts } from "./exchange/gateway-parts.js";
+import type { GatewayKey } from "./request/key.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
 /** As in OpenAI's list. */

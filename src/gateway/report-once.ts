@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.js";
+import { Refusal } from "./request/refusal.js";
 
 // Milliseconds after which the same refusal is reported again.
 const quiet = 60_000;

@@ -3,12 +3,12 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { answer } from "./answering.js";
-import { Exchange } from "./exchange.js";
-import type { GatewayParts } from "./gateway-parts.js";
+import { Exchange } from "./exchange/exchange.js";
+import type { GatewayParts } from "./exchange/gateway-parts.js";
+import { Traffic, type TrafficLimits } from "./exchange/traffic.js";
 import { Models } from "./models.js";
-import { Refusal, shuttingDown } from "./refusal.js";
 import { reportOnce } from "./report-once.js";
-import { Traffic, type TrafficLimits } from "./traffic.js";
+import { Refusal, shuttingDown } from "./request/refusal.js";
 
 export interface ServerSettings {
   address: string;

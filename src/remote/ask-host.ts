@@ -1,8 +1,8 @@
 import { Fault, isFault } from "../errors.js";
 import { lastLines } from "../text/last-lines.js";
-import { commandFor } from "./operations/conversation.js";
 import type { Shell } from "./process.js";
 import { defaultMaxBytes, run, tooLarge } from "./run.js";
+import { commandFor } from "./stdin-script.js";
 
 export interface HostQuery {
   host: string;

@@ -11,10 +11,10 @@ import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
 import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
-import { sshSettings } from "./ssh-config.js";
-import { keepAliveFor, type SshSettings } from "./ssh-settings.js";
 import type { Passwords } from "./sudo.js";
-import type { Target } from "./target.js";
+import { sshSettings } from "./target/ssh-config.js";
+import { keepAliveFor, type SshSettings } from "./target/ssh-settings.js";
+import type { Target } from "./target/target.js";
 
 export interface ConnectOptions {
   trust: Trust;

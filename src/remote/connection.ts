@@ -10,7 +10,7 @@ import type { HostKey } from "./host-keys/key.js";
 import type { Exit, Shell } from "./process.js";
 import { rootOnTerminal, type TerminalProcess, type Window } from "./root-terminal.js";
 import { type Passwords, withRightsOf } from "./sudo.js";
-import type { SudoKind, Target } from "./target.js";
+import type { SudoKind, Target } from "./target/target.js";
 
 // A default sshd refuses the 11th channel on a connection (MaxSessions 10); two are left for other users of it.
 const channelsPerHost = 8;

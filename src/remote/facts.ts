@@ -2,7 +2,7 @@ import { Fault } from "../errors.js";
 import factsScript from "./facts.sh?raw";
 import type { Shell } from "./process.js";
 import { run } from "./run.js";
-import type { SudoKind } from "./target.js";
+import type { SudoKind } from "./target/target.js";
 
 export interface Facts {
   user: string;

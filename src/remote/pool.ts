@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { limit } from "../async/limit.js";
 import type { ConnectOptions } from "./connect.js";
 import type { Connection } from "./connection.js";
-import type { Target } from "./target.js";
+import type { Target } from "./target/target.js";
 
 // Handshakes are CPU-bound: more than this at once only wait for each other.
 const startsAtOnce = 32;

@@ -2,8 +2,8 @@ import { PassThrough, type Readable, Writable } from "node:stream";
 import { waitFor } from "../async/wait.js";
 import { writeWithBackpressure } from "./backpressure.js";
 import type { Connection } from "./connection.js";
-import { newNonce } from "./operations/conversation.js";
 import type { Exit, Process, Shell } from "./process.js";
+import { newNonce } from "./stdin-script.js";
 
 /**
  * A shell that runs commands one after the other in one process: each costs a round trip, not a channel, sudo or shell.

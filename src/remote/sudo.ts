@@ -6,7 +6,7 @@ import type { Secret } from "../secret.js";
 import { writeWithBackpressure } from "./backpressure.js";
 import type { Connection } from "./connection.js";
 import type { Process, Shell } from "./process.js";
-import type { SudoKind } from "./target.js";
+import type { SudoKind } from "./target/target.js";
 
 /** Provides the password for sudo; undefined when no person can be asked. */
 export interface Passwords {

@@ -4,7 +4,7 @@ import { proxyOf } from "../../agents/plan/proxy.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { agentType } from "../../agents/type.js";
 import { asFault } from "../../errors.js";
-import { Directory, type ServedAgent } from "../../gateway/directory.js";
+import { Directory, type ServedAgent } from "../../gateway/exchange/directory.js";
 import { type Agent, agentsOf, hostAndName, secretOwner } from "../../state/agents.js";
 import { modelOf, type Providers } from "../../state/providers.js";
 import type { Session } from "../session.js";

@@ -1,7 +1,7 @@
 import { asFault, Fault } from "../../errors.js";
-import type { UpstreamTarget } from "../../gateway/gateway-parts.js";
-import { Refusal } from "../../gateway/refusal.js";
+import { Refusal } from "../../gateway/request/refusal.js";
 import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool.js";
+import type { UpstreamTarget } from "../../gateway/upstream-pool/upstream-pools.js";
 import { UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";

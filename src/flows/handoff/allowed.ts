@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
-import { type GatewayKey, stateOf } from "../../gateway/keys/key.js";
 import { mayUse, requireRight } from "../../gateway/keys/rights.js";
+import { type GatewayKey, stateOf } from "../../gateway/request/key.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Session } from "../session.js";

@@ -6,7 +6,7 @@ import type { Facts } from "../../remote/facts.js";
 import { UnknownHostKey } from "../../remote/host-keys/faults.js";
 import { type HostKey, sameKey } from "../../remote/host-keys/key.js";
 import type { Trust } from "../../remote/host-keys/trust.js";
-import type { Target } from "../../remote/target.js";
+import type { Target } from "../../remote/target/target.js";
 import type { HostFacts } from "../../state/hosts.js";
 import { fingerprint } from "../../text/fingerprint.js";
 import type { Session } from "../session.js";

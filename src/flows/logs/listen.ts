@@ -2,8 +2,8 @@ import { type FrameHandlers, frameReader } from "../../agents/logs/frame-reader.
 import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
-import { scriptShell } from "../../remote/operations/conversation.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
+import { scriptShell } from "../../remote/stdin-script.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 
 export interface ListenOptions extends FrameHandlers {

@@ -4,7 +4,7 @@ import { transientUnit } from "../../agents/plan/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import type { Connection } from "../../remote/connection.js";
-import { commandFor } from "../../remote/operations/conversation.js";
+import { commandFor } from "../../remote/stdin-script.js";
 import { LineReader } from "../../text/line-reader.js";
 import { leashOn } from "../agent/exec/leash.js";
 import type { Target } from "../agent/target.js";

@@ -1,8 +1,8 @@
 import type { ModelFacts, Models } from "../../agents/manifest/models.js";
 import { bytesPerToken } from "../../text/tokens.js";
-import type { Tokens } from "../gateway-call.js";
-import type { GatewayKey } from "../keys/key.js";
-import type { SessionIds } from "../session-ids.js";
+import type { Tokens } from "../request/gateway-call.js";
+import type { GatewayKey } from "../request/key.js";
+import type { SessionIds } from "../request/session-ids.js";
 import { Account, most, twice } from "./account.js";
 import { believable } from "./claims.js";
 import { Histories } from "./histories.js";

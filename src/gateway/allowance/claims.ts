@@ -1,4 +1,4 @@
-import type { Tokens } from "../gateway-call.js";
+import type { Tokens } from "../request/gateway-call.js";
 
 /** Tokens of a model's window, when it is unknown. */
 export const defaultWindow = 200_000;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { historyKinds, type SessionIds } from "../session-ids.js";
+import { historyKinds, type SessionIds } from "../request/session-ids.js";
 import { DelayedSave } from "./delayed-save.js";
 import { readHistoriesFile, writeHistoriesFile } from "./histories-file.js";
 

@@ -1,5 +1,5 @@
-import type { GatewayKey } from "../keys/key.js";
-import { Refusal } from "../refusal.js";
+import type { GatewayKey } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
 import { type Amount, dayOf, nanoOf } from "./totals.js";
 
 export interface Limit {

@@ -1,4 +1,4 @@
-import type { Tokens } from "../gateway-call.js";
+import type { Tokens } from "../request/gateway-call.js";
 
 /** Sums of requests. Money is in billionths of a dollar: whole numbers add up the same in every order. */
 export interface Totals {

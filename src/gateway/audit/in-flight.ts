@@ -2,7 +2,7 @@ import { closeSync, constants, ftruncateSync, openSync, renameSync, writeSync } 
 import { join } from "node:path";
 import { readStateFile } from "../../state/state-file.js";
 import { objectFrom } from "../../text/json-object.js";
-import type { GatewayCall, Tokens } from "../gateway-call.js";
+import type { GatewayCall, Tokens } from "../request/gateway-call.js";
 
 export interface InFlightCall {
   call: GatewayCall;

@@ -1,7 +1,7 @@
 import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
 import { Rate } from "../allowance/rate.js";
-import type { CallOutcome, GatewayCall, Tokens } from "../gateway-call.js";
-import { Refusal } from "../refusal.js";
+import type { CallOutcome, GatewayCall, Tokens } from "../request/gateway-call.js";
+import { Refusal } from "../request/refusal.js";
 import { callsLeftInFlight, type InFlightCall, InFlightCalls } from "./in-flight.js";
 import { Ledger } from "./ledger.js";
 import { readRequestLines } from "./read.js";

@@ -1,5 +1,5 @@
-import type { CallOutcome, GatewayCall, Tokens } from "../gateway-call.js";
 import { keyless } from "../keys/mint.js";
+import type { CallOutcome, GatewayCall, Tokens } from "../request/gateway-call.js";
 
 /** One line of the gateway's audit log: a request and how it ended. */
 export interface RequestLine {

@@ -4,9 +4,9 @@ import { gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Secrets } from "../../state/secrets.js";
 import { stampOf } from "../../state/state-file.js";
 import { defined } from "../../text/defined.js";
-import { Refusal } from "../refusal.js";
-import { type SessionScope, scopesWith } from "../session-scope.js";
-import { formerOpens, type GatewayKey, stateOf } from "./key.js";
+import { formerOpens, type GatewayKey, stateOf } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
+import { type SessionScope, scopesWith } from "../request/session-scope.js";
 import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
 
 export interface Signing {

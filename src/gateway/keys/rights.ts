@@ -1,6 +1,6 @@
 import { matchesPattern } from "../../text/wildcard.js";
-import { Refusal } from "../refusal.js";
-import type { GatewayKey, Role } from "./key.js";
+import type { GatewayKey, Role } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
 
 export type Right = "models" | "talk" | "metrics";
 

@@ -2,7 +2,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { cannotWrite } from "../../state/disk-fault.js";
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../request/refusal.js";
 import { type NonceFile, openNonceFile } from "./nonce-file.js";
 import { unixSeconds, window } from "./sign.js";
 

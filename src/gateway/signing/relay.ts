@@ -12,8 +12,8 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream";
 import type { Secret } from "../../secret.js";
-import { readBody } from "../read-body.js";
-import { Refusal } from "../refusal.js";
+import { readBody } from "../request/read-body.js";
+import { Refusal } from "../request/refusal.js";
 import { type CoveredHeaders, signedHeaders } from "./sign.js";
 import type { Signer } from "./signing-secret.js";
 

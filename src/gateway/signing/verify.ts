@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../secret.js";
-import type { GatewayKey } from "../keys/key.js";
 import type { Keyring, Signing } from "../keys/keyring.js";
-import { Refusal } from "../refusal.js";
+import type { GatewayKey } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
 import type { Nonces } from "./nonces.js";
 import {
   type CoveredHeaders,

@@ -1,4 +1,4 @@
-import type { Refusal } from "../refusal.js";
+import type { Refusal } from "../request/refusal.js";
 
 // Milliseconds.
 const pause = 1000;

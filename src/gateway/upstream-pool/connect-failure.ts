@@ -1,5 +1,5 @@
 import { asFault, type Fault, type FaultName } from "../../errors.js";
-import { Refusal, shuttingDown } from "../refusal.js";
+import { Refusal, shuttingDown } from "../request/refusal.js";
 
 export interface ConnectFailure {
   refusal: Refusal;

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { waitFor } from "../../async/wait.js";
 import { isFault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../request/refusal.js";
 import { Breaker } from "./breaker.js";
 import { connectFailure } from "./connect-failure.js";
 import { PooledConnection } from "./pooled-connection.js";

@@ -1,7 +1,17 @@
 import { defined } from "../../text/defined.js";
-import type { UpstreamTarget } from "../gateway-parts.js";
 import { Breaker } from "./breaker.js";
 import { UpstreamPool, type UpstreamPoolOptions } from "./upstream-pool.js";
+
+/** An agent, or the proxy beside it. */
+export interface UpstreamTarget {
+  host: string;
+  name: string;
+  proxy: boolean;
+  /** Of the agent: connections are renewed when it changes. */
+  mark?: string | undefined;
+  /** Milliseconds that an idle connection is kept. */
+  idleTimeout?: number;
+}
 
 // Milliseconds.
 const sweepInterval = 5000;

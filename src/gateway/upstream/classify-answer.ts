@@ -1,8 +1,8 @@
 import { type Completion, completionFrom, errorText } from "../../agents/chat/completion.js";
 import type { AnswerFailure, FailureCause } from "../../agents/chat/failure.js";
 import { redactedBody } from "../../text/redacted-json.js";
-import type { CallOutcome, Tokens } from "../gateway-call.js";
-import { Refusal } from "../refusal.js";
+import type { CallOutcome, Tokens } from "../request/gateway-call.js";
+import { Refusal } from "../request/refusal.js";
 import type { PassOptions } from "./pass.js";
 import { withResponseId } from "./response-ids.js";
 import { WholeTap } from "./tap.js";

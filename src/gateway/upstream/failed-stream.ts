@@ -1,4 +1,4 @@
-import type { Refusal } from "../refusal.js";
+import type { Refusal } from "../request/refusal.js";
 import type { AnswerKind } from "./pass.js";
 import type { RenameId } from "./response-ids.js";
 import type { StreamTap } from "./tap.js";

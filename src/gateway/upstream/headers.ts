@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { UpstreamDialect } from "../../agents/chat/upstream.js";
-import type { Exchange } from "../exchange.js";
-import type { ScopedIds } from "../scoped-ids.js";
-import type { SessionIds } from "../session-ids.js";
+import type { Exchange } from "../exchange/exchange.js";
+import type { ScopedIds } from "../request/scoped-ids.js";
+import type { SessionIds } from "../request/session-ids.js";
 import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
 import type { PassOptions } from "./pass.js";
 

@@ -4,12 +4,12 @@ import { type EventRewriter, EventSplitter, objectIn, withObject } from "../../a
 import { mayBeCut, refuseEndlessInformation } from "../../remote/http.js";
 import { ByteBuffer } from "../../text/byte-buffer.js";
 import { redactedValue } from "../../text/redacted-json.js";
-import { cutUnreadResponse } from "../cut-unread-response.js";
-import type { ServedAgent } from "../directory.js";
-import { clientGone, type Exchange, mostForLog } from "../exchange.js";
-import type { CallOutcome, Tokens } from "../gateway-call.js";
-import { Refusal } from "../refusal.js";
-import type { ScopedIds } from "../scoped-ids.js";
+import type { ServedAgent } from "../exchange/directory.js";
+import { clientGone, type Exchange, mostForLog } from "../exchange/exchange.js";
+import { cutUnreadResponse } from "../request/cut-unread-response.js";
+import type { CallOutcome, Tokens } from "../request/gateway-call.js";
+import { Refusal } from "../request/refusal.js";
+import type { ScopedIds } from "../request/scoped-ids.js";
 import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
 import { classifyAnswer, failedCall } from "./classify-answer.js";
 import { failedStream } from "./failed-stream.js";

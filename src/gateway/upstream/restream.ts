@@ -1,6 +1,6 @@
-import type { Exchange } from "../exchange.js";
-import type { Tokens } from "../gateway-call.js";
-import type { Refusal } from "../refusal.js";
+import type { Exchange } from "../exchange/exchange.js";
+import type { Tokens } from "../request/gateway-call.js";
+import type { Refusal } from "../request/refusal.js";
 import { chatAsStream, responseAsStream } from "./as-stream.js";
 import { failedStream } from "./failed-stream.js";
 import type { AnswerKind } from "./pass.js";

@@ -11,7 +11,7 @@ import { type AnswerFailure, type FailureSigns, mayBeFailure } from "../../agent
 import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
 import { isRecord } from "../../text/record.js";
 import { tokensInBytes } from "../../text/tokens.js";
-import type { Tokens } from "../gateway-call.js";
+import type { Tokens } from "../request/gateway-call.js";
 
 interface StreamEvent extends Completion {
   type?: unknown;

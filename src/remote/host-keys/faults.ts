@@ -1,8 +1,8 @@
 import { Fault, type FaultDetails } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { fingerprint } from "../../text/fingerprint.js";
-import type { SshSettings } from "../ssh-settings.js";
-import type { Target } from "../target.js";
+import type { SshSettings } from "../target/ssh-settings.js";
+import type { Target } from "../target/target.js";
 import { formatKey, type HostKey } from "./key.js";
 import { type KnownHostsEntry, lookupName } from "./known-hosts.js";
 import { userNameOf } from "./user-files.js";

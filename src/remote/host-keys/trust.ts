@@ -1,7 +1,7 @@
 import type { Fault } from "../../errors.js";
 import { fingerprint } from "../../text/fingerprint.js";
-import type { SshSettings } from "../ssh-settings.js";
-import type { Target } from "../target.js";
+import type { SshSettings } from "../target/ssh-settings.js";
+import type { Target } from "../target/target.js";
 import { untrusted, wrongFingerprint } from "./faults.js";
 import type { HostKey } from "./key.js";
 import { readPins, readRevoked } from "./pins.js";

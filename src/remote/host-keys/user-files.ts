@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import type { SshSettings } from "../ssh-settings.js";
+import type { SshSettings } from "../target/ssh-settings.js";
 import { type KnownHosts, type KnownHostsEntry, lookupName, matches } from "./known-hosts.js";
 import { readKnownHosts } from "./known-hosts-file.js";
 import type { UserEntries } from "./verdict.js";

@@ -1,6 +1,7 @@
 import { Fault, isFault } from "../../errors.js";
 import type { Shell } from "../process.js";
-import { type Conversation, converse, newNonce } from "./conversation.js";
+import { newNonce } from "../stdin-script.js";
+import { type Conversation, converse } from "./conversation.js";
 import type { Operation } from "./operation.js";
 import { programFor } from "./program.js";
 import { named, type Report, type Result, reportOn } from "./report.js";

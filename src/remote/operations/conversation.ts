@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import { waitFor } from "../../async/wait.js";
 import { asFault, Fault } from "../../errors.js";
 import { tailOf } from "../../text/last-lines.js";
 import type { Exit, Shell } from "../process.js";
+import { commandFor } from "../stdin-script.js";
 
 /** A script on the host that answers line by line, in one exec. */
 export interface Conversation {
@@ -18,9 +18,6 @@ export interface Conversation {
 
 // Milliseconds a script may take to end after its stdin has ended.
 const exitTimeout = 10_000;
-
-/** Begins each line of a script: a banner or a `.bashrc` may write to stdout too. */
-export const newNonce = (): string => `clm-${randomBytes(16).toString("hex")}`;
 
 /** Starts a script on the host. When aborted, the script is not killed: it ends at its next write. */
 export async function converse(
@@ -83,13 +80,6 @@ export async function converse(
     },
   };
 }
-
-/** Works in any login shell. dd reads only the script from stdin; the rest is its input (`head -c` reads ahead). */
-export const scriptShell = (script: string): string =>
-  `/bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
-
-/** The same, replacing the login shell. */
-export const commandFor = (script: string): string => `exec ${scriptShell(script)}`;
 
 function brokenOff(end: Exit | Fault, stderr: string): Fault {
   if (end instanceof Fault) return end;

@@ -1,7 +1,8 @@
 import { sh } from "../../quote.js";
 import type { Shell } from "../process.js";
+import { newNonce } from "../stdin-script.js";
 import { jobName } from "./allowed.js";
-import { converse, newNonce } from "./conversation.js";
+import { converse } from "./conversation.js";
 import library from "./library/follow.sh?raw";
 import { absent, type Operation } from "./operation.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Refusal } from "../../../src/gateway/refusal.js";
 import { reportOnce } from "../../../src/gateway/report-once.js";
+import { Refusal } from "../../../src/gateway/request/refusal.js";
 
 it("reports a lasting refusal once, and everything else each time", () => {
   let now = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Refusal } from "../../../src/gateway/refusal.js";
+import { Refusal } from "../../../src/gateway/request/refusal.js";
 import { betweens } from "./between.js";
 import { agentThatRepeats, burst } from "./hostile.js";
 import { ask, begin, chat, keyOf, says, served, type TestGateway, talk } from "./test-gateway.js";

@@ -3,9 +3,9 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { EventSplitter, parseEvent } from "../../../src/agents/chat/events.js";
-import { Directory } from "../../../src/gateway/directory.js";
-import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
-import { Refusal } from "../../../src/gateway/refusal.js";
+import { Directory } from "../../../src/gateway/exchange/directory.js";
+import type { GatewayParts } from "../../../src/gateway/exchange/gateway-parts.js";
+import { Refusal } from "../../../src/gateway/request/refusal.js";
 import { betweens } from "./between.js";
 import {
   ask,

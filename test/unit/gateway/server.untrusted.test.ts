@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
-import { Refusal } from "../../../src/gateway/refusal.js";
+import { Refusal } from "../../../src/gateway/request/refusal.js";
 import type { UpstreamPool } from "../../../src/gateway/upstream-pool/upstream-pool.js";
 import { UpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
 import { betweens } from "./between.js";

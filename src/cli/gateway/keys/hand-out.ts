@@ -1,4 +1,4 @@
-import type { GatewayKey } from "../../../gateway/keys/key.js";
+import type { GatewayKey } from "../../../gateway/request/key.js";
 import { Secret } from "../../../secret.js";
 import type { Context } from "../../command.js";
 

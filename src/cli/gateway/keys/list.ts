@@ -1,7 +1,7 @@
 import { usageIn } from "../../../flows/gateway/usage.js";
 import { type Amount, dayOf, type Tally } from "../../../gateway/allowance/totals.js";
-import { formerOpens, type GatewayKey, type KeyState, stateOf } from "../../../gateway/keys/key.js";
-import { reachOf } from "../../../gateway/session-scope.js";
+import { formerOpens, type GatewayKey, type KeyState, stateOf } from "../../../gateway/request/key.js";
+import { reachOf } from "../../../gateway/request/session-scope.js";
 import { byName } from "../../../names.js";
 import { gatewayKeyStore } from "../../../state/gateway-keys.js";
 import { duration } from "../../../ui/time.js";

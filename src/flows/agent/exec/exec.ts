@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 import { announced, chownPipes, transientUnit, wordsOf } from "../../../agents/plan/transient-unit.js";
 import { Fault, isFault } from "../../../errors.js";
-import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
 import type { Exit } from "../../../remote/process.js";
+import { commandFor, newNonce } from "../../../remote/stdin-script.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import { lastLines } from "../../../text/last-lines.js";
 import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";

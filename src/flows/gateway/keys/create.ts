@@ -1,8 +1,8 @@
 import { Fault } from "../../../errors.js";
-import type { GatewayKey } from "../../../gateway/keys/key.js";
 import { newId } from "../../../gateway/keys/mint.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
-import { reachOf } from "../../../gateway/session-scope.js";
+import type { GatewayKey } from "../../../gateway/request/key.js";
+import { reachOf } from "../../../gateway/request/session-scope.js";
 import { gatewayKeyNameFrom } from "../../../names.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, agentsOf } from "../../../state/agents.js";

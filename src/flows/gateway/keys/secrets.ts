@@ -1,5 +1,5 @@
-import { formerOpens, type GatewayKey, stateOf } from "../../../gateway/keys/key.js";
 import { hashOf, newKeyFor, newPepper, pepperPlace, signingName } from "../../../gateway/keys/mint.js";
+import { formerOpens, type GatewayKey, stateOf } from "../../../gateway/request/key.js";
 import { signerOf } from "../../../gateway/signing/signing-secret.js";
 import type { Secret } from "../../../secret.js";
 import { type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";

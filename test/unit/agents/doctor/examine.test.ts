@@ -11,7 +11,7 @@ import { agentChecks, isAgentCheck } from "../../../../src/agents/manifest/agent
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
-import { commandFor } from "../../../../src/remote/operations/conversation.js";
+import { commandFor } from "../../../../src/remote/stdin-script.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 import { healthyLines } from "../probe/healthy-lines.js";
 

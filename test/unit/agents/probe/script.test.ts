@@ -21,7 +21,7 @@ import { parseStatusObservations } from "../../../../src/agents/probe/status/obs
 import { driftScript, quickStatusScript, statusScript } from "../../../../src/agents/probe/status/script.js";
 import sights from "../../../../src/agents/probe/status/status.sh?raw";
 import { quote } from "../../../../src/quote.js";
-import { commandFor } from "../../../../src/remote/operations/conversation.js";
+import { commandFor } from "../../../../src/remote/stdin-script.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
 const library = proofLibrary + sights;

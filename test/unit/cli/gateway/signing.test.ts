@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { settingsFor, type Tool, tools } from "../../../../src/cli/gateway/tools/client-tools.js";
 import { runCli, type World } from "../../../../src/cli/run.js";
-import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/key.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../../src/secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelFacts } from "../../../../src/agents/manifest/models.js";
 import { Allowance, type Reservation } from "../../../../src/gateway/allowance/allowance.js";
-import { Refusal } from "../../../../src/gateway/refusal.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { sampleKey } from "../keys/sample-key.js";
 import { usageInMemory } from "./no-usage.js";
 

@@ -1,5 +1,5 @@
-import type { CallOutcome, GatewayCall } from "../../../../src/gateway/gateway-call.js";
-import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
+import type { CallOutcome, GatewayCall } from "../../../../src/gateway/request/gateway-call.js";
+import type { GatewayKey } from "../../../../src/gateway/request/key.js";
 
 export const key: GatewayKey = {
   id: "abcd1234",

@@ -1,7 +1,6 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 import { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import {
   hashOf,
@@ -12,7 +11,8 @@ import {
   pepperPlace,
   signingName,
 } from "../../../../src/gateway/keys/mint.js";
-import { Refusal } from "../../../../src/gateway/refusal.js";
+import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { Secret } from "../../../../src/secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { openSecrets, type Secrets } from "../../../../src/state/secrets.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { mayUse, type Right, requireRight } from "../../../../src/gateway/keys/rights.js";
-import { Refusal } from "../../../../src/gateway/refusal.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { sampleKey } from "./sample-key.js";
 
 const rights: Right[] = ["models", "talk", "metrics"];

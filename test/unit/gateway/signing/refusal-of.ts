@@ -1,4 +1,4 @@
-import { Refusal } from "../../../../src/gateway/refusal.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 
 /** The refusal that `work` ends with. */
 export async function refusalOf(work: Promise<unknown>): Promise<Refusal> {

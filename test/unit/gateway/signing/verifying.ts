@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
-import { Refusal } from "../../../../src/gateway/refusal.js";
+import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { Nonces } from "../../../../src/gateway/signing/nonces.js";
 import type { Signer } from "../../../../src/gateway/signing/signing-secret.js";
 import { mustBeSigned } from "../../../../src/gateway/signing/verify.js";

@@ -1,5 +1,5 @@
-import type { GatewayKey } from "./keys/key.js";
-import { Refusal } from "./refusal.js";
+import type { GatewayKey } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
 
 /** Ends a call's turn and starts the next one. Calling it again does nothing. */
 export type Leave = () => void;

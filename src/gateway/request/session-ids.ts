@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { SessionHeaders } from "../agents/chat/upstream.js";
+import type { SessionHeaders } from "../../agents/chat/upstream.js";
 import { Refusal } from "./refusal.js";
 
 /** Ids by which an agent loads what it stored: it then adds history that is not in the body, or repeats an answer. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Standin, standins } from "../../../src/lab/standin.js";
-import { startEcho, startStandin } from "../lab/standin-process.js";
-import { betweens } from "./between.js";
-import { ask, door, keyOf, says, served, type TestGateway } from "./test-gateway.js";
+import { type Standin, standins } from "../../../../src/lab/standin.js";
+import { startEcho, startStandin } from "../../lab/standin-process.js";
+import { betweens } from "../between.js";
+import { ask, door, keyOf, says, served, type TestGateway } from "../test-gateway.js";
 
 // Keys at one agent never see each other's sessions, unless they share a group.
 

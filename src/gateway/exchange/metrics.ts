@@ -1,4 +1,4 @@
-import type { CallOutcome, GatewayCall } from "./gateway-call.js";
+import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 
 /** What a caller may see: some targets, and the name of one key; all other keys are counted as one. */
 export interface View {

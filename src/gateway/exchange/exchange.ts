@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Reservation } from "./allowance/allowance.js";
-import { cutUnreadResponse } from "./cut-unread-response.js";
-import type { CallOutcome, GatewayCall } from "./gateway-call.js";
+import type { Reservation } from "../allowance/allowance.js";
+import { cutUnreadResponse } from "../request/cut-unread-response.js";
+import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
+import { Refusal } from "../request/refusal.js";
+import { isOurs, leavesLine, MethodRefusal } from "../request/routes.js";
+import type { SessionIds } from "../request/session-ids.js";
 import type { GatewayParts } from "./gateway-parts.js";
-import { Refusal } from "./refusal.js";
-import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
-import type { SessionIds } from "./session-ids.js";
 import type { Traffic } from "./traffic.js";
 
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");

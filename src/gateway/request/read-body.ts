@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ByteBuffer } from "../text/byte-buffer.js";
+import { ByteBuffer } from "../../text/byte-buffer.js";
 import { Refusal } from "./refusal.js";
 
 /** What the gateway reads at most, whatever the target accepts. */

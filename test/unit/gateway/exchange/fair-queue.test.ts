@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FairQueue, type Leave } from "../../../src/gateway/fair-queue.js";
-import { LoopShare } from "../../../src/gateway/loop-share.js";
-import { PendingRequests } from "../../../src/gateway/pending-requests.js";
-import { Refusal } from "../../../src/gateway/refusal.js";
+import { FairQueue, type Leave } from "../../../../src/gateway/exchange/fair-queue.js";
+import { LoopShare } from "../../../../src/gateway/exchange/loop-share.js";
+import { PendingRequests } from "../../../../src/gateway/exchange/pending-requests.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
 
 const still = new AbortController().signal;
 const keyOf = (id: string, concurrency?: number) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseModelRequest } from "../../../src/gateway/model-request.js";
+import { parseModelRequest } from "../../../../src/gateway/request/model-request.js";
 
 const input = (said: object): number => parseModelRequest(Buffer.from(JSON.stringify({ model: "ada", ...said }))).input;
 const saying = (content: unknown) => input({ messages: [{ content }] });

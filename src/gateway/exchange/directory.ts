@@ -1,5 +1,5 @@
-import type { UpstreamAgent, UpstreamDialect } from "../agents/chat/upstream.js";
-import type { Usable } from "./keys/rights.js";
+import type { UpstreamAgent, UpstreamDialect } from "../../agents/chat/upstream.js";
+import type { Usable } from "../keys/rights.js";
 
 export interface ServedAgent extends UpstreamAgent {
   host: string;

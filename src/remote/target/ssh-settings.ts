@@ -1,4 +1,4 @@
-import { defined } from "../text/defined.js";
+import { defined } from "../../text/defined.js";
 
 export interface Hop {
   hostname: string;

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Fault, isFault } from "../../../src/errors.js";
-import { sshSettings } from "../../../src/remote/ssh-config.js";
+import { type Fault, isFault } from "../../../../src/errors.js";
+import { sshSettings } from "../../../../src/remote/target/ssh-config.js";
 
 // Asks the real ssh, with our own config file instead of the user's.
 const folder = mkdtempSync(join(tmpdir(), "clm-ssh-config-"));

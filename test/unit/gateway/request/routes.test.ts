@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Directory } from "../../../src/gateway/directory.js";
-import { parseModelRequest } from "../../../src/gateway/model-request.js";
-import { routeOf } from "../../../src/gateway/routes.js";
-import { served } from "./test-gateway.js";
+import { Directory } from "../../../../src/gateway/exchange/directory.js";
+import { parseModelRequest } from "../../../../src/gateway/request/model-request.js";
+import { routeOf } from "../../../../src/gateway/request/routes.js";
+import { served } from "../test-gateway.js";
 
 describe("routes", () => {
   const cases: [method: string, path: string, found: object | number][] = [

@@ -1,4 +1,4 @@
-import type { UpstreamDialect } from "../agents/chat/upstream.js";
+import type { UpstreamDialect } from "../../agents/chat/upstream.js";
 import { idHeaders, idMembers, namedBy, type SessionIds } from "./session-ids.js";
 import type { SessionScope } from "./session-scope.js";
 

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Allowance } from "./allowance/allowance.js";
-import type { InFlightCall } from "./audit/in-flight.js";
+import type { Allowance } from "../allowance/allowance.js";
+import type { InFlightCall } from "../audit/in-flight.js";
+import type { Keyring } from "../keys/keyring.js";
+import type { Right, Usable } from "../keys/rights.js";
+import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
+import type { GatewayKey } from "../request/key.js";
+import type { UpstreamPool } from "../upstream-pool/upstream-pool.js";
+import type { UpstreamTarget } from "../upstream-pool/upstream-pools.js";
 import type { Directory } from "./directory.js";
-import type { CallOutcome, GatewayCall } from "./gateway-call.js";
-import type { GatewayKey } from "./keys/key.js";
-import type { Keyring } from "./keys/keyring.js";
-import type { Right, Usable } from "./keys/rights.js";
 import type { Metrics } from "./metrics.js";
-import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
 export interface SignedRequest {
   method: string;
@@ -15,17 +16,6 @@ export interface SignedRequest {
   url: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
-}
-
-/** An agent, or the proxy beside it. */
-export interface UpstreamTarget {
-  host: string;
-  name: string;
-  proxy: boolean;
-  /** Of the agent: connections are renewed when it changes. */
-  mark?: string | undefined;
-  /** Milliseconds that an idle connection is kept. */
-  idleTimeout?: number;
 }
 
 /** What the server works with. Each part throws a Refusal for a request that it does not let pass. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import hermes from "../../../src/agents/hermes/chat/upstream-dialect.js";
-import { Refusal } from "../../../src/gateway/refusal.js";
-import { sessionIdsIn } from "../../../src/gateway/session-ids.js";
+import hermes from "../../../../src/agents/hermes/chat/upstream-dialect.js";
+import { Refusal } from "../../../../src/gateway/request/refusal.js";
+import { sessionIdsIn } from "../../../../src/gateway/request/session-ids.js";
 
 describe("the ids that a request names", () => {
   const cases: [about: string, headers: Record<string, string>, body: Record<string, unknown>, ids: object][] = [

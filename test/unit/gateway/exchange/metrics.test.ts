@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Metrics } from "../../../src/gateway/metrics.js";
-import { call, ending, key } from "./audit/calls.js";
+import { Metrics } from "../../../../src/gateway/exchange/metrics.js";
+import { call, ending, key } from "../audit/calls.js";
 
 interface Sample {
   labels: Record<string, string>;

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { access } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { promisify } from "node:util";
-import { Fault } from "../errors.js";
-import { quote } from "../quote.js";
+import { Fault } from "../../errors.js";
+import { quote } from "../../quote.js";
 import { type LocalUser, parseSshSettings, type SshSettings } from "./ssh-settings.js";
 import type { Target } from "./target.js";
 

@@ -1,6 +1,6 @@
-import { jsonExcess } from "../text/json-limits.js";
-import { isRecord } from "../text/record.js";
-import { bytesPerToken, tokensInBytes } from "../text/tokens.js";
+import { jsonExcess } from "../../text/json-limits.js";
+import { isRecord } from "../../text/record.js";
+import { bytesPerToken, tokensInBytes } from "../../text/tokens.js";
 import { Refusal } from "./refusal.js";
 
 /** The members of a request that decide how it is passed on. */

@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.js";
+import { Refusal } from "../request/refusal.js";
 
 export interface PendingRequest {
   resize(bytes: number): void;

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from "node:crypto";
-import type { Secret } from "../secret.js";
-import type { GatewayKey } from "./keys/key.js";
+import type { Secret } from "../../secret.js";
+import type { GatewayKey } from "./key.js";
 import { Refusal } from "./refusal.js";
 import type { SessionIdKind, SessionIds } from "./session-ids.js";
 
