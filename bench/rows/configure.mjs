@@ -37,8 +37,7 @@ const playbook = `- hosts: all
       register: unit
     - copy: { dest: /etc/systemd/system/hermes-bench.service, content: "{{ unit.content | b64decode }}", mode: "0644" }
     - systemd: { name: hermes-bench.service, state: started, enabled: true }
-    - command: /home/bench/.local/bin/hermes --version
-      become_user: root
+    - command: runuser -u bench -- env HOME=/home/bench /home/bench/.local/bin/hermes --version
       changed_when: false
     - uri: { url: "http://127.0.0.1:8642/health" }
     - uri: { url: "http://127.0.0.1:8642/v1/models", status_code: 401 }
