@@ -9,7 +9,10 @@ export const clm = ["node", join(process.env.CLM_DIST ?? "dist", "clm.js")];
 /** Runs a command and returns its milliseconds; throws when it fails. */
 export function time([program, ...args], env = {}) {
   const begin = process.hrtime.bigint();
-  const { status, stdout, stderr, error } = spawnSync(program, args, { env: { ...process.env, ...env }, encoding: "utf8" });
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
   const took = Number(process.hrtime.bigint() - begin) / 1e6;
   if (error) throw error;
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status}: ${stderr || stdout}`);

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { keepAliveFor, parseHop, parseSshSettings } from "../../../../src/remote/target/ssh-settings.js";
 
-const load = (name: string) => parse(readFileSync(new URL(`../../../cases/ssh-config/${name}`, import.meta.url), "utf8"));
+const load = (name: string) =>
+  parse(readFileSync(new URL(`../../../cases/ssh-config/${name}`, import.meta.url), "utf8"));
 
 const cases: { name: string; output: string; expect: Record<string, unknown> }[] = load("output.yaml");
 const here = { home: "/home/me", user: "me", env: { SOCK: "/run/agent.sock", EMPTY: "" } };
