@@ -37,12 +37,11 @@ describe("a secret", () => {
     expect(hasToken(twin)).toBe(false);
   });
 
-  it.each([" ", "Bearer ", "a-", "sk-", "x://", "-----BEGIN PRIVATE KEY", "password", "eyJ"])(
-    "does not take long to find in %j, many times over",
+  // A pattern that takes quadratic time would take minutes for this.
+  it.each([" ", "Bearer ", "a-", "sk-", "x://", "x://a:", "x://a@", "-----BEGIN PRIVATE KEY", "password", "eyJ"])(
+    "a megabyte of %j is searched in linear time",
     (part) => {
-      const begin = performance.now();
-      redactSecrets(part.repeat(50_000 / part.length));
-      expect(performance.now() - begin).toBeLessThan(2000);
+      expect(redactSecrets(part.repeat(1_000_000 / part.length))).not.toBe("");
     },
   );
 });
