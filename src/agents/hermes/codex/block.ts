@@ -16,36 +16,31 @@ export interface Block {
   permissions?: string | undefined;
   servers: ReadonlyMap<string, TomlTable>;
   plugins: readonly Plugin[];
-  additions: Additions;
+  /** More lines of its tables, by their headers. */
+  additions: ReadonlyMap<string, string>;
 }
 
-/** Lines that Codex added to tables of the block, by their headers. */
-export type Additions = ReadonlyMap<string, string>;
-export const headerOf = (...path: string[]): string => `[${path.map(tomlKey).join(".")}]`;
+/** Tables to which Hermes and the user both add. */
+export const tablesOfHermes: readonly (string | undefined)[] = ["mcp_servers", "plugins"];
+export const headerOf = (path: readonly string[]): string => `[${path.map(tomlKey).join(".")}]`;
 export const titleOfPlugin = ({ name, marketplace }: Plugin): string => `${name}@${marketplace}`;
 
 /** In the order of Hermes, so that neither changes the other's text. */
 export function blockText({ permissions, servers, plugins, additions }: Block): string {
-  const tables: [string, TomlTable][] = [
-    ...sorted([...servers], ([name]) => name).map(([name, table]): [string, TomlTable] => [
-      headerOf("mcp_servers", name),
-      table,
-    ]),
-    ...sorted([...plugins], titleOfPlugin).map((plugin): [string, TomlTable] => [
-      headerOf("plugins", titleOfPlugin(plugin)),
-      new Map([["enabled", plugin.enabled]]),
-    ]),
-  ];
-  const parts = [
-    ...(permissions === undefined ? [] : [`default_permissions = ${tomlValue(permissions)}`]),
-    ...tables.flatMap(([header, table]) => [tableText(header, table), additions.get(header)?.trimEnd() ?? []].flat()),
-  ];
+  const parts = permissions === undefined ? [] : [`default_permissions = ${tomlValue(permissions)}`];
+  const add = (path: string[], table: TomlTable) => {
+    const header = headerOf(path);
+    const lines = [...table].map(([key, value]) => `${tomlKey(key)} = ${tomlValue(value)}`);
+    parts.push([header, ...lines].join("\n"));
+    const addition = additions.get(header);
+    if (addition !== undefined) parts.push(addition.replaceAll("\r\n", "\n").trimEnd());
+  };
+  for (const [name, table] of sorted([...servers], ([name]) => name)) add(["mcp_servers", name], table);
+  for (const plugin of sorted([...plugins], titleOfPlugin))
+    add(["plugins", titleOfPlugin(plugin)], new Map([["enabled", plugin.enabled]]));
   if (parts.length === 0) return `${[opening, nothingInIt, closing].join("\n")}\n`;
   return `${[opening, ...parts, closing].join("\n\n")}\n`;
 }
-
-const tableText = (header: string, table: TomlTable): string =>
-  [header, ...[...table].map(([key, value]) => `${tomlKey(key)} = ${tomlValue(value)}`)].join("\n");
 
 const sorted = <T>(items: T[], by: (item: T) => string): T[] =>
   items.sort((a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : 0));

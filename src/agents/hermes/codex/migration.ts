@@ -1,8 +1,9 @@
 import { Fault } from "../../../errors.js";
 import type { TomlTable } from "../../files/toml.js";
-import { blockText, type Plugin, titleOfPlugin } from "./block.js";
-import { type Ours, type UsersPart, usersPart, withBlock } from "./managed.js";
+import { blockText, type Plugin, tablesOfHermes, titleOfPlugin } from "./block.js";
 import { type Setting, translate, type Variables } from "./servers.js";
+import { textOf } from "./toml-pieces.js";
+import { type Ours, type UsersPart, usersPart, withBlock } from "./users-part.js";
 
 /** Hermes as an MCP server of Codex, for the tools that Codex lacks. */
 export const callback = "hermes-tools";
@@ -27,9 +28,8 @@ export interface Migrated {
   logins: string[];
   /** The longest start timeout that is configured, in seconds. */
   timeout: number;
-  plugins: string[];
   /** The default permission profile: the user's own if there is one. */
-  permissions?: string;
+  permissions: string | undefined;
   notes: string[];
 }
 
@@ -59,44 +59,36 @@ export function migrate(existing: string | undefined, input: MigrationInput): Mi
     whole: input.former !== undefined,
   });
   mustBeOpen(users);
-  notes.push(
-    ...[...users.unsure].map((name) => `server '${name}' is kept: it is not in config.yaml, and may be yours`),
-  );
+  for (const name of users.unsure) notes.push(`server '${name}' is kept: it is not in config.yaml, and may be yours`);
   notes.push(...lostIn(users, (name) => servers.has(name)));
   for (const name of ownBelow(users, "mcp_servers")) {
     if (servers.delete(name)) notes.push(`server '${name}' is your own in config.toml, and stays as it is there`);
   }
   const theirs = ownBelow(users, "plugins");
   const plugins = input.plugins.filter((plugin) => !theirs.has(titleOfPlugin(plugin)));
-  const own = users.outline.paths.find(({ path }) => path.length === 1 && path[0] === "default_permissions");
-  if (own && own.text !== input.permissions)
+  const own = users.pieces.find(({ path }) => path.length === 1 && path[0] === "default_permissions");
+  if (own && own.value !== input.permissions)
     notes.push("default_permissions is your own in config.toml, and takes precedence");
 
-  const permissions = own ? own.text : input.permissions;
-  const { additions } = users;
-  const block = blockText({ permissions: own ? undefined : input.permissions, servers, plugins, additions });
+  const permissions = own ? undefined : input.permissions;
+  const block = blockText({ permissions, servers, plugins, additions: users.additions });
   return {
     text: withBlock(users, block),
     servers: [...servers.keys()].sort(),
     skipped,
     logins,
     timeout: Math.max(0, ...[...servers.values()].map((table) => Number(table.get("startup_timeout_sec") ?? 0))),
-    plugins: input.plugins.map(titleOfPlugin).sort(),
-    ...(permissions !== undefined && { permissions }),
+    permissions: own ? own.value : input.permissions,
     notes,
   };
 }
 
-export interface Unmigrated {
-  /** Absent when nothing is left. */
-  text?: string;
-  notes: string[];
-}
-
-export function unmigrate(existing: string, ours: Ours): Unmigrated {
+/** The text is undefined when nothing is left. */
+export function unmigrate(existing: string, ours: Ours): { text: string | undefined; notes: string[] } {
   const users = usersPart(existing, ours);
-  const text = `${users.mark}${users.text}`;
-  return { ...(text.trim() === "" && text !== existing ? {} : { text }), notes: lostIn(users, ours.server) };
+  const text = `${users.mark}${textOf(users.pieces)}`;
+  const isGone = text.trim() === "" && text !== existing;
+  return { text: isGone ? undefined : text, notes: lostIn(users, ours.server) };
 }
 
 const lostIn = ({ dropped }: UsersPart, isOurs: (server: string) => boolean): string[] =>
@@ -112,16 +104,18 @@ function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[str
 }
 
 /** The user's names below a table, in any notation: TOML forbids duplicates. Permissions alone do not make a server. */
-const ownBelow = ({ outline }: UsersPart, table: string): Set<string> =>
+const ownBelow = ({ pieces }: UsersPart, table: string): Set<string> =>
   new Set(
-    outline.paths.flatMap(({ path: [first, second, third], below }) =>
-      first !== table || second === undefined || (third === "tools" && below > 2) ? [] : second,
+    pieces.flatMap(({ path: [first, second, third], header }) =>
+      first !== table || second === undefined || (third === "tools" && header > 2) ? [] : second,
     ),
   );
 
 /** An inline table cannot be extended. */
-function mustBeOpen({ outline }: UsersPart): void {
-  const closed = outline.paths.find(({ kind, path }) => kind !== "table" && path.length === 1 && isTable(path[0]));
+function mustBeOpen({ pieces }: UsersPart): void {
+  const closed = pieces.find(
+    ({ kind, path }) => kind !== "table" && path.length === 1 && tablesOfHermes.includes(path[0]),
+  );
   if (!closed) return;
   const name = closed.path.join(".");
   throw new Fault("bad-input", `${name} in config.toml on the host is an inline table, which cannot be extended`, {
@@ -129,5 +123,3 @@ function mustBeOpen({ outline }: UsersPart): void {
     data: { key: name },
   });
 }
-
-const isTable = (name: string | undefined): boolean => name === "mcp_servers" || name === "plugins";
