@@ -14,12 +14,8 @@ export interface RuntimeReport {
   broken?: string | undefined;
 }
 
-export interface RuntimeProbe {
-  /** Ask what a check before a change needs, or what proves that the settings are accepted. */
-  purpose: "inspect" | "preflight" | "accept";
-  /** Also start a session, with its MCP servers. */
-  session: boolean;
-}
+/** Whether it is logged in, whether it could run, how it runs, or whether it accepts new settings: the last two start a session. */
+export type ProbePurpose = "login" | "preflight" | "status" | "accept";
 
 export interface ProbeCommand {
   words: string[];
@@ -43,6 +39,14 @@ export interface LoginState {
   agent: boolean;
 }
 
+/** How an agent's settings come out in the runtime's own. */
+export interface RuntimeSettings {
+  permissions: string | undefined;
+  notes: string[];
+  /** Servers of the agent that it does not get, with the reason. */
+  skipped: Record<string, string>;
+}
+
 /** A program that can run an agent's turns instead of the agent, with files, settings and a login of its own. */
 export interface AgentRuntime {
   /** The ids of its files among an agent's managed files, and of the one that copies the agent's memory to it. */
@@ -60,7 +64,7 @@ export interface AgentRuntime {
   settingIn(config: string, type: RuntimeType): string | undefined;
   /** The provider of the agent's model, as the agent calls it. `files` are the agent's without this runtime. */
   providerIn(files: readonly ManagedFile[]): string;
-  probe(agent: ResolvedAgent, type: RuntimeType, plan: Plan | undefined, options: RuntimeProbe): ProbeCommand;
+  probe(agent: ResolvedAgent, type: RuntimeType, plan: Plan | undefined, purpose: ProbePurpose): ProbeCommand;
   /** Undefined when the output broke off. */
   parseReport(output: string): RuntimeReport | undefined;
   preflight(input: {
@@ -76,16 +80,13 @@ export interface AgentRuntime {
   /** The record completed with what only the program could report. `version` is the one that will run. */
   settled(runtime: RuntimeRecord, version: string, report: RuntimeReport): RuntimeRecord;
   /** A fault when the user's own settings take precedence over these permissions. */
-  mustGetPermissions(plan: Plan, permissions: string): void;
-  permissionsIn(plan: Plan): string | undefined;
-  notesIn(plan: Plan): string[];
-  /** Servers of the agent that it does not get, with the reason. */
-  skippedIn(plan: Plan): Record<string, string>;
-  /** Its files without the parts that clm and the agent wrote. */
+  mustGetPermissions(plan: Plan, permissions: string | undefined): void;
+  settingsIn(plan: Plan): RuntimeSettings | undefined;
+  /** Its files without the parts that clm and the agent wrote. `owned` are the recorded names by file. */
   cleaned(
     agent: ResolvedAgent,
     type: RuntimeType,
-    owned: string[] | undefined,
+    owned: Readonly<Record<string, string[]>>,
     texts: Plan["observation"]["texts"],
   ): { files: FileChange[]; notes: string[] };
   loginState(report: RuntimeReport): LoginState;

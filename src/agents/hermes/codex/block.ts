@@ -23,7 +23,7 @@ export interface Block {
 /** Tables to which Hermes and the user both add. */
 export const tablesOfHermes: readonly (string | undefined)[] = ["mcp_servers", "plugins"];
 export const headerOf = (path: readonly string[]): string => `[${path.map(tomlKey).join(".")}]`;
-export const titleOfPlugin = ({ name, marketplace }: Plugin): string => `${name}@${marketplace}`;
+export const titleOfPlugin = ({ name, marketplace }: Omit<Plugin, "enabled">): string => `${name}@${marketplace}`;
 
 /** In the order of Hermes, so that neither changes the other's text. */
 export function blockText({ permissions, servers, plugins, additions }: Block): string {

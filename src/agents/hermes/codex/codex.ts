@@ -1,20 +1,20 @@
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
-import type { AgentRuntime, RuntimeProbe } from "../../agent-runtime.js";
+import type { AgentRuntime, ProbePurpose } from "../../agent-runtime.js";
 import type { Plan } from "../../plan/plan.js";
 import { textOf } from "../../plan/plan-files.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { fillPaths } from "../../plan/runtime.js";
+import { fillPaths, type RuntimeRecord } from "../../plan/runtime.js";
 import { opening, titleOfPlugin } from "./block.js";
 import { agentsId, configId, migratedIn } from "./files.js";
 import { callback, unmigrate } from "./migration.js";
 import { unmirrored } from "./mirror.js";
-import { isSameProfile, profileFor, reachOf } from "./permissions.js";
+import { isSameProfile, profileFor, type Reach, reachOf } from "./permissions.js";
 import { judgePreflight, pluginsIn } from "./preflight.js";
 import { judgeCodex } from "./proof.js";
 import { type CodexReport, type ProbeOptions, probeCommand } from "./report.js";
 import { codexHome, codexPlaces } from "./runtime.js";
-import { settingIn as settingsIn } from "./settings.js";
+import { settingIn as yamlSetting } from "./settings.js";
 
 export { parseReport } from "./report.js";
 
@@ -47,7 +47,7 @@ export const reads: AgentRuntime["reads"] = (agent) => {
 };
 
 export const settingIn: AgentRuntime["settingIn"] = (config, { key }) => {
-  const model = settingsIn(config, "model");
+  const model = yamlSetting(config, "model");
   const setting = model instanceof Map ? model.get(key) : undefined;
   return setting && "text" in setting ? setting.text : undefined;
 };
@@ -66,22 +66,26 @@ const permissionsOf = (agent: ResolvedAgent, plan: Plan | undefined): string =>
 const serverSeconds = (plan: Plan | undefined): number =>
   Math.min(600, Math.max(60, (plan && migratedIn(plan)?.timeout) ?? 0));
 
-export const probe: AgentRuntime["probe"] = (agent, type, plan, { purpose, session }) => {
-  const thread = session && serverSeconds(plan);
-  const command = probeCommand(agent, type, { ...probeOptions[purpose](agent, plan), thread });
-  return { ...command, seconds: thread || 0 };
+export const probe: AgentRuntime["probe"] = (agent, type, plan, purpose) => {
+  const { session, still, trial } = probes[purpose];
+  const seconds = session ? serverSeconds(plan) : 0;
+  const sandbox = trial && trials[reachOf(permissionsOf(agent, plan))];
+  return { ...probeCommand(agent, type, { thread: session && seconds, still, sandbox }), seconds };
 };
 
-const probeOptions: Record<
-  RuntimeProbe["purpose"],
-  (agent: ResolvedAgent, plan: Plan | undefined) => Omit<ProbeOptions, "thread">
-> = {
-  inspect: () => ({ server: true, still: true, sandbox: false }),
-  preflight: (agent, plan) => {
-    const reach = reachOf(permissionsOf(agent, plan));
-    return { server: true, still: true, sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write" };
-  },
-  accept: () => ({ server: true, still: false, sandbox: false }),
+const probes: Record<ProbePurpose, { session: boolean; still: boolean; trial: boolean }> = {
+  login: { session: false, still: true, trial: false },
+  preflight: { session: false, still: true, trial: true },
+  status: { session: true, still: true, trial: true },
+  accept: { session: true, still: false, trial: false },
+};
+
+/** What is tried in the sandbox of a profile. */
+const trials: Record<Reach, ProbeOptions["sandbox"]> = {
+  read: "read",
+  write: "write",
+  unknown: "write",
+  everything: false,
 };
 
 type Preflight = Omit<Parameters<AgentRuntime["preflight"]>[0], "report"> & { report: CodexReport };
@@ -103,11 +107,7 @@ export function accepted(resolved: ResolvedAgent, plan: Plan, report: CodexRepor
   return judgeCodex(report, { resolved, runtime, migrated });
 }
 
-export const settled = (
-  runtime: NonNullable<ResolvedAgent["runtime"]>,
-  version: string,
-  report: CodexReport,
-): NonNullable<ResolvedAgent["runtime"]> => ({
+export const settled = (runtime: RuntimeRecord, version: string, report: CodexReport): RuntimeRecord => ({
   ...runtime,
   // The names of its profiles are unknown until a version is installed.
   permissions: profileFor(runtime.permissions, version, version === report.version ? report.profiles : null),
@@ -115,8 +115,8 @@ export const settled = (
 });
 
 export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, permissions) => {
-  const own = permissionsIn(plan);
-  if (own === undefined || isSameProfile(permissions, own)) return;
+  const own = migratedIn(plan)?.permissions;
+  if (own === undefined || permissions === undefined || isSameProfile(permissions, own)) return;
   const { host, ref } = plan.agent;
   const path = plan.files.find(({ file }) => file.id === configId)?.file.path ?? "";
   throw new Fault("conflict", `${path} on ${host} has default_permissions of its own: ${own}`, {
@@ -125,26 +125,20 @@ export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, per
   });
 };
 
-export const permissionsIn: AgentRuntime["permissionsIn"] = (plan) => migratedIn(plan)?.permissions;
-export const notesIn: AgentRuntime["notesIn"] = (plan) => migratedIn(plan)?.notes ?? [];
-export const skippedIn: AgentRuntime["skippedIn"] = (plan) => migratedIn(plan)?.skipped ?? {};
+export const settingsIn: AgentRuntime["settingsIn"] = migratedIn;
 
-export const cleaned: AgentRuntime["cleaned"] = (agent, type, owned, texts) => {
+export const cleaned: AgentRuntime["cleaned"] = (agent, type, { [configId]: owned }, texts) => {
   const paths = codexPlaces({ ...agent, runtime: recordOf(agent, type) });
-  const servers = settingsIn(texts.config?.text ?? "", "mcp_servers");
+  const servers = yamlSetting(texts.config?.text ?? "", "mcp_servers");
   const plugins = agent.runtime && new Set(agent.runtime.plugins.map(titleOfPlugin));
   const config = textOf(agent, paths.config, texts[configId]);
   const agents = textOf(agent, paths.agents, texts[agentsId]);
-  const { text, notes } =
-    config === undefined
-      ? { notes: [] }
-      : unmigrate(config, {
-          server: (name) =>
-            name === callback || owned?.includes(name) === true || (servers instanceof Map && servers.has(name)),
-          // Plugins that Hermes itself added are recorded nowhere.
-          plugin: (title) => plugins?.has(title) ?? true,
-          whole: owned !== undefined,
-        });
+  const isOurs = (name: string) =>
+    name === callback || owned?.includes(name) === true || (servers instanceof Map && servers.has(name));
+  // Plugins that Hermes itself added are recorded nowhere.
+  const isOurPlugin = (title: string) => plugins?.has(title) ?? true;
+  const ours = { server: isOurs, plugin: isOurPlugin, whole: owned !== undefined };
+  const { text, notes } = config === undefined ? { notes: [] } : unmigrate(config, ours);
   const files = [
     { path: paths.config, before: config, text },
     { path: paths.agents, before: agents, text: agents === undefined ? undefined : unmirrored(agents) },

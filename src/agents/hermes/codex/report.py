@@ -1,9 +1,9 @@
 """What Codex says of itself on an agent's host, run there as the agent's service would run it.
 
 One line of JSON in: program, cwd, env (what the service will have in its environment besides), auth and provider (Hermes' own
-logins), server (whether app-server is asked), thread (whether a thread is begun, and its MCP servers waited for, in seconds),
-sandbox (whether a command is tried in it), still (whether nothing may be left behind). One line of JSON out. Of Codex'
-settings only what is named here is told: the rest may hold secrets.
+logins), thread (whether a thread is begun, and its MCP servers waited for, in seconds), sandbox (whether a command is tried
+in it), still (whether nothing may be left behind). One line of JSON out. Of Codex' settings only what is named here is told:
+the rest may hold secrets.
 """
 
 import base64
@@ -44,7 +44,7 @@ def main():
         try:
             if trouble:
                 told["settings"] = {"fault": trouble}
-            elif asked["server"]:
+            else:
                 told |= about(program, asked)
             if asked["sandbox"]:
                 told["sandbox_trial"] = try_sandbox(program, asked["cwd"], asked["sandbox"])
@@ -171,11 +171,8 @@ def settings(said):
     config = said.get("config") or {}
     listed = config.get("mcp_servers") or {}
     return {
-        "permissions": config.get("default_permissions"),
-        "model": config.get("model"),
         "model_provider": config.get("model_provider"),
         "servers": {name: one.get("enabled") is not False for name, one in listed.items()},
-        "plugins": {name: (one or {}).get("enabled") is not False for name, one in (config.get("plugins") or {}).items()},
     }
 
 
@@ -205,14 +202,7 @@ def profiles(server):
 def thread(said):
     active = said.get("activePermissionProfile") or {}
     sandbox = said.get("sandbox") or {}
-    return {
-        "profile": active.get("id"),
-        "sandbox": sandbox.get("type"),
-        "network": sandbox.get("networkAccess"),
-        "approval": said.get("approvalPolicy"),
-        "model": said.get("model"),
-        "provider": said.get("modelProvider"),
-    }
+    return {"profile": active.get("id"), "sandbox": sandbox.get("type")}
 
 
 def servers(server, wanted, seconds):

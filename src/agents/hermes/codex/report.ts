@@ -1,18 +1,27 @@
 import { z } from "zod";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { fillPaths } from "../../plan/runtime.js";
+import { fillPaths, type RuntimeType } from "../../plan/runtime.js";
 import program from "./report.py?raw";
-import { type CodexType, codexHome } from "./runtime.js";
+import { codexHome } from "./runtime.js";
 
 const fault = z.object({ fault: z.string() });
+const orFault = <T extends z.ZodType>(answer: T) => z.union([fault, answer]).optional();
 const text = z.string().nullish();
+
+const mcpServer = z.object({
+  name: z.string(),
+  enabled: z.boolean(),
+  status: z.string(),
+  error: z.string().optional(),
+  tools: z.array(z.string()),
+});
 
 /** Codex' report on an agent's host; a question it refused is a fault in its own words. */
 const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
   /** config.toml exists. */
-  config: z.boolean().default(true),
+  config: z.boolean(),
   /** The agent itself is logged in. */
   hermes: z.boolean(),
   /** When its login expired without a refresh token, in seconds since 1970. */
@@ -22,73 +31,34 @@ const report = z.object({
   /** Why an installed program does not run. */
   broken: z.string().optional(),
   server_fault: z.string().optional(),
-  account: z.union([fault, z.object({ kind: text, needed: z.boolean() })]).optional(),
-  settings: z
-    .union([
-      fault,
-      z.object({
-        permissions: text,
-        model: text,
-        model_provider: text,
-        servers: z.record(z.string(), z.boolean()),
-        plugins: z.record(z.string(), z.boolean()),
-      }),
-    ])
-    .optional(),
-  plugins: z
-    .union([
-      fault,
-      z.object({
-        listed: z.array(
-          z.object({
-            name: z.string(),
-            marketplace: z.string(),
-            installed: z.boolean().nullish(),
-            enabled: z.boolean().nullish(),
-            availability: text,
-          }),
-        ),
-        errors: z.array(z.string()),
-      }),
-    ])
-    .optional(),
-  /** Names of permission profiles; absent for versions that cannot list them. */
-  profiles: z.array(z.string()).nullish(),
-  thread: z
-    .union([
-      fault,
-      z.object({
-        profile: text,
-        sandbox: text,
-        network: z.unknown(),
-        approval: z.unknown(),
-        model: text,
-        provider: text,
-      }),
-    ])
-    .optional(),
-  servers: z
-    .union([
-      fault,
-      z.array(
+  account: orFault(z.object({ kind: text, needed: z.boolean() })),
+  settings: orFault(z.object({ model_provider: text })),
+  plugins: orFault(
+    z.object({
+      listed: z.array(
         z.object({
           name: z.string(),
-          enabled: z.boolean(),
-          status: z.string(),
-          error: z.string().optional(),
-          tools: z.array(z.string()),
+          marketplace: z.string(),
+          installed: z.boolean().nullish(),
+          enabled: z.boolean().nullish(),
+          availability: text,
         }),
       ),
-    ])
-    .optional(),
+      errors: z.array(z.string()),
+    }),
+  ),
+  /** Names of permission profiles; absent for versions that cannot list them. */
+  profiles: z.array(z.string()).nullish(),
+  thread: orFault(z.object({ profile: text, sandbox: text })),
+  servers: orFault(z.array(mcpServer)),
   sandbox_trial: z.object({ works: z.boolean(), why: z.string() }).optional(),
   warnings: z.array(z.object({ summary: z.string(), details: z.string() })).optional(),
 });
 
 export type CodexReport = z.infer<typeof report>;
+export type McpServer = z.infer<typeof mcpServer>;
 
 export interface ProbeOptions {
-  server: boolean;
   /** Start a thread, and wait so many seconds for its MCP servers. */
   thread: number | false;
   /** Leave nothing behind, not even files that Codex creates for itself. */
@@ -100,7 +70,7 @@ export interface ProbeOptions {
 /** The probe, and its input. Neither contains a secret. */
 export function probeCommand(
   agent: ResolvedAgent,
-  type: CodexType,
+  type: RuntimeType,
   options: ProbeOptions,
 ): { words: string[]; input: string } {
   const asked = {

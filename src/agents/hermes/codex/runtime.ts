@@ -4,8 +4,6 @@ import { inRange } from "../../manifest/versions.js";
 import { mustHavePath, type ResolvedAgent } from "../../plan/resolved-agent.js";
 import { activeRuntime, fillPaths, type RuntimeType, runtimeTypeOf } from "../../plan/runtime.js";
 
-export type CodexType = RuntimeType;
-
 export const runsOnCodex = (agent: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): boolean =>
   agent.runtime?.kind === "codex" && activeRuntime(agent) !== undefined;
 
@@ -45,7 +43,7 @@ export function codexPlaces(agent: ResolvedAgent) {
 }
 
 /** The agent as an MCP server of Codex. */
-export function callbackOf(agent: ResolvedAgent, { callback }: CodexType): TomlTable {
+export function callbackOf(agent: ResolvedAgent, { callback }: RuntimeType): TomlTable {
   const place = (text: string) => fillPaths(agent, text);
   const env = Object.entries(callback.env).map(([name, value]): [string, string] => [name, place(value)]);
   return new Map<string, string | string[] | number | Map<string, string>>([

@@ -26,15 +26,15 @@ export const run: Handler<typeof login> = ({ args, options }, clm) => {
         onLine: (line) => session.ui.note(line),
       });
     },
-    json: ({ agent, name, program, needless, agentLogin, done }) => ({
-      [name]: program,
-      needless,
-      [agent.record.type]: agentLogin,
+    json: ({ agent, name, state, done }) => ({
+      [name]: state.program,
+      needless: !state.needed,
+      [agent.record.type]: state.agent,
       done,
     }),
-    lines: ({ agent, title, program, needless, agentLogin }, subject) => {
+    lines: ({ agent, title, state: { program, needed, agent: agentLogin } }, subject) => {
       if (clm.dryRun) return [];
-      const without = needless ? "needs no login: its model provider is your own" : "is not logged in";
+      const without = needed ? "is not logged in" : "needs no login: its model provider is your own";
       return [
         program
           ? `${subject}has a ${title} that is logged in (${program})`

@@ -1,90 +1,95 @@
-import type { Change } from "../../../agents/plan/change.js";
-import { changesOf } from "../../../agents/plan/change.js";
+import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { shownDiff } from "../../../agents/plan/shown-diff.js";
-import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { absent, file } from "../../../remote/operations/operation.js";
 import { ownedNames } from "../../../state/agent.js";
-import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
-import { flow } from "../../flow.js";
+import { agentId, hostAndName } from "../../../state/agents.js";
+import { flow, type Phases } from "../../flow.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
-import { apply } from "../apply.js";
+import { applyIn } from "../apply.js";
+import type { Desired } from "../desire.js";
 import { mustNotDrop } from "../foreign-variables.js";
 import { mustHold } from "../preconditions.js";
-import { prepare } from "../prepare.js";
-import { mustNotBeStopped } from "./enable.js";
-import { desireFor, planIn, preview, type RuntimeTarget, runtimeTarget, settingOf } from "./runtime-target.js";
+import { type Prepared, prepare } from "../prepare.js";
+import {
+  desireFor,
+  mustNotBeStopped,
+  planIn,
+  preview,
+  type RuntimeTarget,
+  recordFor,
+  runtimeTarget,
+  type SwitchResult,
+  settingOf,
+} from "./runtime-target.js";
 
 export interface AutoOptions {
   clean: boolean;
   skipChat: boolean;
 }
 
-export interface AutoResult {
-  agent: Agent;
+export interface AutoResult extends SwitchResult {
   /** It ran on another runtime, or was set to. */
   switched: boolean;
-  changes: Change[];
-  proofs: Proof[];
-  notes: string[];
-  title: string;
 }
 
-const verb = "agent runtime";
-
 /** The runtime's files stay, unless they are to be cleaned. */
-export const returnToAuto = (session: Session, ref: string, options: AutoOptions): Promise<AutoResult> =>
+export const returnToAuto = (session: Session, ref: string, { clean, skipChat }: AutoOptions): Promise<AutoResult> =>
   withLockedAgent(session, ref, async (found) => {
-    const { clean, skipChat } = options;
-    const target = await runtimeTarget(session, hostAndName(found));
-    const { agent, resolved, runtime, type } = target;
+    const full = hostAndName(found);
+    const target = await runtimeTarget(session, full);
+    const { agent, type } = target;
     const { title } = type;
     // Before anything changes: a file that cannot be cleaned is a fault.
     const { notes } = clean ? cleaned(target) : { notes: [] };
-    // Neither clm nor the agent set it up now, but an earlier setup may have left something in the files.
-    if (!agent.record.runtime && settingOf(target) !== type.setting) {
-      return { agent, title, switched: false, changes: clean ? await cleanFiles(target) : [], proofs: [], notes };
-    }
-    mustNotBeStopped(agent);
-    const draft = { ...agent.record, runtime: { ...runtime.recordOf(resolved, type), kind: "auto" } };
-    const desired = await desireFor(target, draft);
-    if (session.gate.dryRun) {
-      const changes = await preview(target, planIn(target, desired));
-      const files = clean ? await cleanFiles(target) : [];
-      return { agent, title, switched: changes.length > 0, changes: [...changes, ...files], proofs: [], notes };
-    }
-    const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
-    mustNotDrop(agent, prepared.plan, undefined);
-    const { record, changes, proofs } = await apply(session, prepared, { verb, skipChat, reportRuntime: false });
-    // Also for an agent that does not answer. Observed again: the runtime may have written meanwhile.
-    const files = clean ? await cleanFiles(await runtimeTarget(session, hostAndName(agent))) : [];
+    const desired = await desiredAuto(target);
+    const prepared = desired && !session.gate.dryRun ? await prepareAuto(target, desired) : undefined;
+
+    const summary = clean ? `remove what clm wrote to ${title}' files` : `configure ${agent.name}`;
+    const action = { verb: "agent runtime", target: full, summary: `${summary} on ${agent.host.name}` };
+    const { record, changes, proofs, files } = await flow(session, action, async (phases) => {
+      const previewed = desired && !prepared ? await preview(target, planIn(target, desired)) : [];
+      const applied = prepared
+        ? await applyIn(phases, session, prepared, { skipChat, reportRuntime: false })
+        : { record: agent.record, changes: previewed, proofs: [] };
+      // Also for an agent that does not answer. Observed again: the runtime may have written meanwhile.
+      const files = clean ? await cleanFiles(phases, prepared ? await runtimeTarget(session, full) : target) : [];
+      return { ...applied, files };
+    });
     mustHold(proofs, `${agentId(agent)} does not answer as it should`);
     const switched = changes.length > 0;
     return { agent: { ...agent, record }, title, switched, changes: [...changes, ...files], proofs, notes };
   });
 
-const cleaned = ({ agent, resolved, type, runtime, observation }: RuntimeTarget) =>
-  runtime.cleaned(resolved, type, ownedNames(agent.record)[runtime.fileIds[0] ?? ""], observation.texts);
+/** Undefined when neither clm nor the agent set it up now. An earlier setup may have left something in the files. */
+async function desiredAuto(target: RuntimeTarget): Promise<Desired | undefined> {
+  const { agent, type } = target;
+  if (!agent.record.runtime && settingOf(target) !== type.setting) return undefined;
+  mustNotBeStopped(agent);
+  return desireFor(target, { ...agent.record, runtime: recordFor(target, "auto") });
+}
 
-/** A dry run shows the changes line by line. */
-async function cleanFiles(target: RuntimeTarget): Promise<Change[]> {
-  const { session, agent, root, resolved, salt, type } = target;
+async function prepareAuto({ session, agent }: RuntimeTarget, desired: Desired): Promise<Prepared> {
+  const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
+  mustNotDrop(agent, prepared.plan, undefined);
+  return prepared;
+}
+
+const cleaned = ({ agent, resolved, type, runtime, observation }: RuntimeTarget) =>
+  runtime.cleaned(resolved, type, ownedNames(agent.record), observation.texts);
+
+async function cleanFiles({ change }: Phases, target: RuntimeTarget): Promise<Change[]> {
+  const { session, root, resolved, salt, type } = target;
   const { files } = cleaned(target);
-  const action = {
-    verb,
-    target: hostAndName(agent),
-    summary: `remove what clm wrote to ${type.title}' files on ${agent.host.name}`,
-  };
   const operations = files.map(({ path, text }) =>
     text === undefined ? absent({ path }) : file(path, { owner: resolved.user, mode: 0o600, content: text }),
   );
-  const report = await flow(session, action, ({ change }) =>
-    change(`clean ${type.title}' files`, { root, operations }),
-  );
+  const report = await change(`clean ${type.title}' files`, { root, operations });
   const secrets = hideSecrets(session);
-  return changesOf(report).map((change) => {
-    const one = files.find(({ path }) => change.what.endsWith(` ${path}`) || change.what === path);
-    return one ? { ...change, details: shownDiff(one.before ?? "", one.text ?? "", { salt, secrets }) } : change;
+  // A dry run shows them line by line.
+  return changesOf(report).map((each) => {
+    const one = files.find(({ path }) => each.what.endsWith(` ${path}`) || each.what === path);
+    return one ? { ...each, details: shownDiff(one.before ?? "", one.text ?? "", { salt, secrets }) } : each;
   });
 }

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RuntimeReport } from "../../../agents/agent-runtime.js";
-import type { Check } from "../../../agents/check.js";
+import { type Check, skipped } from "../../../agents/check.js";
 import { inRange } from "../../../agents/manifest/versions.js";
-import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { changesOf } from "../../../agents/plan/change.js";
 import { type Plan, recordedServiceState } from "../../../agents/plan/plan.js";
 import { fileOperations } from "../../../agents/plan/plan-files.js";
-import { activeRuntime, fillPaths, runtimeTypeOf } from "../../../agents/plan/runtime.js";
-import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
+import { activeRuntime, runtimeTypeOf } from "../../../agents/plan/runtime.js";
+import { isProven } from "../../../agents/probe/proof/proof.js";
 import { asFault, Fault } from "../../../errors.js";
-import { absent, file, type Operation, unit } from "../../../remote/operations/operation.js";
+import { type Operation, unit } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, agentId, findAgent, hostAndName } from "../../../state/agents.js";
+import { agentId, findAgent, hostAndName } from "../../../state/agents.js";
+import { mustPass } from "../../checks-failed.js";
 import { check, flow } from "../../flow.js";
 import type { Executor } from "../../gate.js";
 import type { Session } from "../../session.js";
@@ -26,17 +27,20 @@ import { prepare } from "../prepare.js";
 import { prove as proveAgent } from "../prove.js";
 import { targetOf } from "../target.js";
 import { installation, installRuntime, keepOnly, switchTo } from "./install.js";
-import { mustBePinned, type PackageChoice } from "./package.js";
+import { mustBePinned } from "./package.js";
 import { probeRuntime } from "./probe.js";
 import {
   desireFor,
   enableCommand,
   filesIn,
+  mustNotBeStopped,
   planIn,
   preflight,
   preview,
   type RuntimeTarget,
+  recordFor,
   runtimeTarget,
+  type SwitchResult,
 } from "./runtime-target.js";
 
 export interface EnableOptions {
@@ -48,19 +52,13 @@ export interface EnableOptions {
   mirror?: boolean | undefined;
   /** `TASK=PROVIDER[/MODEL]` */
   auxiliary: string[];
-  install?: PackageChoice | undefined;
+  /** Install the program: the manifest's version by default, from a local copy if given, which must have the pinned bytes too. */
+  install?: { version?: string | undefined; file?: string | undefined } | undefined;
   skipChat: boolean;
 }
 
-export interface EnableResult {
-  agent: Agent;
-  title: string;
+export interface EnableResult extends SwitchResult {
   checks: Check[];
-  /** None when it was enabled before. */
-  changes: Change[];
-  /** None in a dry run. */
-  proofs: Proof[];
-  notes: string[];
 }
 
 const verb = "agent runtime";
@@ -69,29 +67,30 @@ const verb = "agent runtime";
 export const enableRuntime = (session: Session, ref: string, options: EnableOptions): Promise<EnableResult> =>
   withLockedAgent(session, ref, async (found) => {
     const full = hostAndName(found);
-    const choice = { name: options.name, home: options.home };
     const type = runtimeTypeOf((await targetOf(session, full)).resolved, options.name);
     const { title } = type;
-    if (options.install) mustBePinned(type, options.install);
-    const before = await check(session, `look at ${ref}`, () => runtimeTarget(session, full, choice));
+    const version = options.install && (options.install.version ?? type.default);
+    if (version) mustBePinned(type, version);
+    const before = await check(session, `look at ${ref}`, () => runtimeTarget(session, full, options));
     const { agent, runtime } = before;
     mustNotBeStopped(agent);
     const asked = await desireFor(before, draftFor(before, options));
-    const fitting = () => check(session, `check that ${title} can run here`, () => preflight(before, asked));
+    const fitting = () =>
+      check(session, `check that ${title} can run here`, () => preflight(before, asked, "preflight"));
     const first = await fitting();
-    const version = options.install && (options.install.version ?? type.default);
     const installs = version !== undefined && version !== first.report.version;
     // Another version may answer the other checks otherwise.
     const checks = installs ? first.checks.filter(({ id }) => !runtime.programChecks.has(id)) : first.checks;
-    mustBeFit(before, checks, "nothing was changed");
-    if (installs) mustGetPermissions(before, planIn(before, asked), options);
-    const installing = installs ? await installation(before, { ...options.install, version }) : undefined;
+    const unfit = `${agentId(agent)} cannot run on ${title} yet`;
+    mustPass(checks, `${unfit}; nothing was changed`, { fault: "not-ready" });
+    if (installs) runtime.mustGetPermissions(planIn(before, asked), options.permissions);
+    const installing = installs ? await installation(before, version, options.install?.file) : undefined;
 
     if (session.gate.dryRun) {
-      const skipped = (id: string): Check => ({ id, result: "skipped", reason: `checked once ${title} is installed` });
-      const { plan, notes } = await switching(before, asked.record, first.report, options);
+      const later = [...runtime.programChecks].map((id) => ({ id, ...skipped(`checked once ${title} is installed`) }));
+      const { plan, notes } = await switching(before, asked, first.report, options);
       const changes = [...(installing?.changes ?? []), ...(await preview(before, plan))];
-      const all = installs ? [...checks, ...[...runtime.programChecks].map(skipped)] : checks;
+      const all = installs ? [...checks, ...later] : checks;
       return { agent, title, checks: all, changes, proofs: [], notes };
     }
 
@@ -113,9 +112,10 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
         );
       }
       const fit = installing ? await fitting() : first;
-      mustBeFit(before, fit.checks, hadProgram ? "" : `${title} is installed now; nothing else was changed`);
+      const installed = hadProgram ? "" : `; ${title} is installed now; nothing else was changed`;
+      mustPass(fit.checks, unfit + installed, { fault: "not-ready" });
 
-      const { target, desired, plan, notes } = await switching(before, asked.record, fit.report, options);
+      const { target, desired, plan, notes } = await switching(before, asked, fit.report, options);
       const { root, resolved } = target;
       const restart = activeRuntime(resolved) !== undefined;
       const files = filesIn(target, plan);
@@ -131,7 +131,6 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
         },
       );
       const accepted = await prove(`check that ${title} accepts them`, () => acceptance(target, desired, plan));
-      mustBeAccepted(target, accepted ?? []);
       const applied = await change(
         `switch ${agent.name} to ${title}`,
         async () => {
@@ -157,18 +156,14 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
   });
 
 /** Options that are not given stay as they were. */
-function draftFor(
-  { session, agent, resolved, name, type, runtime }: RuntimeTarget,
-  options: EnableOptions,
-): AgentRecord {
-  const { home, permissions, mirror } = options;
+function draftFor(target: RuntimeTarget, options: EnableOptions): AgentRecord {
+  const { session, agent, resolved, name } = target;
+  const { permissions, mirror } = options;
   const changes = { ...noChanges(), auxiliary: auxiliaryFrom(options.auxiliary) };
   return {
     ...draftOf(resolved, session.providers.read(), agent.record, changes).record,
     runtime: {
-      ...runtime.recordOf(resolved, type),
-      kind: name,
-      ...(home && { home: fillPaths(resolved, type.homes[home]) }),
+      ...recordFor(target, name, options.home),
       ...(permissions !== undefined && { permissions }),
       ...(mirror !== undefined && { mirror }),
     },
@@ -176,20 +171,21 @@ function draftFor(
 }
 
 /** Observed again: a package may have been sent meanwhile. */
-async function switching(before: RuntimeTarget, asked: AgentRecord, report: RuntimeReport, options: EnableOptions) {
-  const { session, agent, resolved, type, name, runtime } = before;
+async function switching(before: RuntimeTarget, asked: Desired, report: RuntimeReport, options: EnableOptions) {
+  const { session, agent, resolved, type, runtime } = before;
   const { ui, gate } = session;
-  if (!asked.runtime) throw new Error("a draft without a runtime");
+  const { record } = asked;
+  if (!record.runtime) throw new Error("a draft without a runtime");
   const version = (options.install && (options.install.version ?? type.default)) ?? report.version ?? type.default;
-  const settled = runtime.settled(asked.runtime, version, report);
+  const settled = runtime.settled(record.runtime, version, report);
   const asks = options.mirror === undefined && !resolved.runtime && ui.interactive && !gate.dryRun;
   const mirror = asks
     ? await ui.confirm({ message: runtime.mirrorQuestion, flag: "--mirror or --no-mirror" })
     : settled.mirror;
-  const target = await runtimeTarget(session, hostAndName(agent), { name, home: options.home });
-  const desired = await desireFor(target, { ...asked, runtime: { ...settled, mirror } });
+  const target = await runtimeTarget(session, hostAndName(agent), options);
+  const desired = await desireFor(target, { ...record, runtime: { ...settled, mirror } });
   const plan = planIn(target, desired);
-  mustGetPermissions(target, plan, options);
+  runtime.mustGetPermissions(plan, options.permissions);
   mustNotDrop(agent, plan, gate.dryRun ? ui : undefined);
   return { target, desired, plan, notes: notesOf(target, desired, plan) };
 }
@@ -201,7 +197,7 @@ function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired
     .map(({ name }) => name);
   const former = resolved.runtime && resolved.runtime.home !== record.runtime?.home ? resolved.runtime.home : undefined;
   return [
-    ...runtime.notesIn(plan),
+    ...(runtime.settingsIn(plan)?.notes ?? []),
     ...(former ? [`${title}' files in ${former} stay there; auto --clean, before this, would have cleaned them`] : []),
     ...lost.map((each) => `without: ${each}`),
     ...(record.runtime?.mirror ? [] : [`without: ${untold}; --mirror writes them to ${title}' instructions`]),
@@ -211,29 +207,32 @@ function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired
   ];
 }
 
-function mustGetPermissions({ runtime }: RuntimeTarget, plan: Plan, { permissions }: EnableOptions): void {
-  if (permissions !== undefined) runtime.mustGetPermissions(plan, permissions);
-}
-
 async function acceptance(target: RuntimeTarget, { resolved }: Desired, plan: Plan): Promise<Check[]> {
-  const { agent, runtime, type } = target;
-  const command = runtime.probe(resolved, type, plan, { purpose: "accept", session: true });
-  return runtime.accepted(resolved, plan, await probeRuntime(target, { agent, resolved }, command));
+  const { agent, runtime, type, name } = target;
+  const command = runtime.probe(resolved, type, plan, "accept");
+  const checks = runtime.accepted(resolved, plan, await probeRuntime(target, { agent, resolved }, command));
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return checks;
+  throw new Fault("check-failed", `${type.title} does not accept its files for ${agentId(agent)}`, {
+    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
+    next: enableCommand(name, agent, "--dry-run"),
+    data: { checks: failed },
+  });
 }
 
 /** The runtime's files with every byte that was observed. */
 async function filesBefore(target: RuntimeTarget, plan: Plan): Promise<Operation[]> {
   const { agent, resolved } = target;
-  const inUse = activeRuntime(resolved) !== undefined;
-  const { user: owner, unit: service } = resolved;
-  const files = filesIn(target, plan).filter(({ before, text }) => before !== text);
-  const back = files.map(({ file: { path }, before }) => {
-    const how = { owner, mode: 0o600, ...(inUse && { restarts: service }) };
-    return before === undefined ? absent({ path }) : file(path, { ...how, content: before });
-  });
-  if (!inUse) return back;
+  const changed = filesIn(target, plan).filter(({ before, text }) => before !== text);
+  const restart = activeRuntime(resolved) !== undefined;
+  const back = fileOperations(
+    resolved,
+    changed.map((each) => ({ ...each, text: each.before })),
+    { restart },
+  );
+  if (!restart) return back;
   const recorded = planIn(target, await desireFor(target, agent.record));
-  return [...back, ...recorded.operations.filter((each) => each.kind === "unit" && each.name === service)];
+  return [...back, ...recorded.operations.filter((each) => each.kind === "unit" && each.name === resolved.unit)];
 }
 
 /** The agent as recorded, and its configuration, which others write to as well, with every byte that was observed. */
@@ -264,34 +263,6 @@ async function restoreAgent(target: RuntimeTarget, executor: Executor, restart: 
   if (isProven(proofs)) return undefined;
   await changeRecord(session, { ...agent, record }, (each) => withState(each, "validate"));
   return `it does not answer; next: clm agent doctor ${agent.ref}`;
-}
-
-/** A stopped agent cannot prove that it answers. */
-export function mustNotBeStopped({ name, ref, record }: Agent): void {
-  if (!record.down) return;
-  throw new Fault("not-ready", `${name} is stopped, so it could not be proven that it answers; nothing was changed`, {
-    next: `clm agent start ${ref}`,
-  });
-}
-
-function mustBeFit({ agent, type }: RuntimeTarget, checks: Check[], what: string): void {
-  const failed = checks.filter(({ result }) => result === "fail");
-  if (failed.length === 0) return;
-  throw new Fault("not-ready", `${agentId(agent)} cannot run on ${type.title} yet${what && `; ${what}`}`, {
-    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
-    data: { checks },
-  });
-}
-
-function mustBeAccepted({ agent, type, name }: RuntimeTarget, checks: Check[]): void {
-  const failed = checks.filter(({ result }) => result === "fail");
-  if (failed.length === 0) return;
-  throw new Fault("check-failed", `${type.title} does not accept its files for ${agentId(agent)}`, {
-    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: enableCommand(name, agent, "--dry-run"),
-    data: { checks: failed },
-  });
 }
 
 function oldVersionsLeft({ session: { signal, ui }, type }: RuntimeTarget, error: unknown): void {

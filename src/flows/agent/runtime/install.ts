@@ -10,33 +10,37 @@ import { own } from "../../../text/own-property.js";
 import type { Progress } from "../../../ui/ui.js";
 import { accountFault, commandInSandbox, runAsAgent } from "../run-as-agent.js";
 import script from "./install.sh?raw";
-import { type PackageChoice, type Pin, packageFor, pinFor } from "./package.js";
+import { type Pin, packageFor, pinFor } from "./package.js";
 import type { RuntimeTarget } from "./runtime-target.js";
 
 // Seconds for a hundred megabytes over a slow line.
 const timeout = 1800;
 
 export interface Installation {
-  choice: PackageChoice;
+  /** A local copy of the package. */
+  file: string | undefined;
   pin: Pin;
   changes: Change[];
 }
 
-export async function installation(target: RuntimeTarget, choice: PackageChoice): Promise<Installation> {
-  const { session, root, resolved, type, name } = target;
+export async function installation(
+  { session, root, resolved, type, name }: RuntimeTarget,
+  version: string,
+  file: string | undefined,
+): Promise<Installation> {
   const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
-  const pin = pinFor(type, choice, stdout.trim());
-  return { choice, pin, changes: [change(`${name} ${pin.release} in ${fillPaths(resolved, type.place)}`, "missing")] };
+  const pin = pinFor(type, version, stdout.trim());
+  return { file, pin, changes: [change(`${name} ${pin.release} in ${fillPaths(resolved, type.place)}`, "missing")] };
 }
 
 /** The host needs no registry, and nothing runs as root. Returns the launcher's previous target, or "". */
 export async function installRuntime(
   target: RuntimeTarget,
-  { choice, pin }: Installation,
+  { file, pin }: Installation,
   progress: Progress,
 ): Promise<string> {
   const { session, name, type } = target;
-  const path = await packageFor(session, { name, type, pin }, choice);
+  const path = await packageFor(session, name, type, pin, file);
   return send(target, pin, path, (sent, size) => progress.update(`${inMegabytes(sent)} of ${inMegabytes(size)} MB`));
 }
 

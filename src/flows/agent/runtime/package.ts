@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,13 +9,6 @@ import { Fault } from "../../../errors.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import { lastLines, tailOf } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
-
-export interface PackageChoice {
-  /** Default: the manifest's. */
-  version?: string | undefined;
-  /** A local copy, which must have the pinned bytes too. */
-  file?: string | undefined;
-}
 
 export interface Pin {
   release: string;
@@ -25,10 +19,7 @@ export interface Pin {
 }
 
 /** Checked before any host is asked. */
-export function mustBePinned(
-  { title, versions, default: usual }: RuntimeType,
-  { version = usual }: PackageChoice,
-): void {
+export function mustBePinned({ title, versions }: RuntimeType, version: string): void {
   if (Object.hasOwn(versions, version)) return;
   const known = Object.keys(versions);
   throw new Fault("bad-input", `${title} ${version} is not pinned`, {
@@ -37,11 +28,7 @@ export function mustBePinned(
   });
 }
 
-export function pinFor(
-  { title, versions, default: usual }: RuntimeType,
-  { version = usual }: PackageChoice,
-  arch: string,
-): Pin {
+export function pinFor({ title, versions }: RuntimeType, version: string, arch: string): Pin {
   const pin = versions[version]?.[arch];
   if (pin) return { release: version, ...pin };
   const known = Object.keys(versions).filter((each) => versions[each]?.[arch]);
@@ -51,26 +38,22 @@ export function pinFor(
   });
 }
 
-interface PinnedPackage {
-  name: string;
-  type: RuntimeType;
-  pin: Pin;
-}
-
-/** Throws when the bytes are not the pinned ones, and keeps nothing then. */
+/** The path of `file`, or of a copy from the registry. Throws when the bytes are not the pinned ones, and keeps nothing then. */
 export async function packageFor(
   session: Session,
-  { name, type, pin }: PinnedPackage,
-  { file }: PackageChoice,
+  name: string,
+  type: RuntimeType,
+  pin: Pin,
+  file: string | undefined,
 ): Promise<string> {
-  const spec = `${type.package}@${pin.version}`;
   if (file !== undefined) {
     await mustHaveBytes(file, type, pin, file);
     return file;
   }
   const directory = openSubdirectory(session.configDir, "cache");
   const kept = join(directory, `${name}-${pin.version}.tgz`);
-  if (await isPinned(kept, pin).catch(() => false)) return kept;
+  if ((await integrityOf(kept).catch(() => undefined)) === pin.integrity) return kept;
+  const spec = `${type.package}@${pin.version}`;
   const packed = await mkdtemp(join(directory, `${name}-`));
   try {
     await pack(session, name, spec, packed);
@@ -83,50 +66,36 @@ export async function packageFor(
   }
 }
 
-async function isPinned(path: string, { integrity }: Pin): Promise<boolean> {
-  return `sha512-${await digestIn(path, "base64")}` === integrity;
-}
-
-async function digestIn(path: string, encoding: "base64" | "hex"): Promise<string> {
+async function integrityOf(path: string): Promise<string> {
   const hash = createHash("sha512");
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest(encoding);
+  return `sha512-${hash.digest("base64")}`;
 }
 
 async function mustHaveBytes(path: string, { title }: RuntimeType, pin: Pin, from: string): Promise<void> {
-  const seen = await digestIn(path, "base64").catch((error: NodeJS.ErrnoException) => {
+  const seen = await integrityOf(path).catch((error: NodeJS.ErrnoException) => {
     throw new Fault("not-found", `${from} cannot be read`, { why: error.code ?? error.message });
   });
-  if (`sha512-${seen}` === pin.integrity) return;
+  if (seen === pin.integrity) return;
   throw new Fault("integrity", `${from} is not the ${title} that was pinned`, {
-    why: [`pinned: ${pin.integrity}`, `seen:   sha512-${seen}`],
-    data: { expected: pin.integrity, seen: `sha512-${seen}` },
+    why: [`pinned: ${pin.integrity}`, `seen:   ${seen}`],
+    data: { expected: pin.integrity, seen },
   });
 }
 
 /** Uses npm on this machine, with its registry. Nothing of the package is run. */
-function pack({ signal, env }: Session, name: string, spec: string, directory: string): Promise<void> {
+async function pack({ signal, env }: Session, name: string, spec: string, directory: string): Promise<void> {
   const words = ["pack", spec, "--pack-destination", directory, "--silent", "--ignore-scripts"];
-  return new Promise((done, failed) => {
-    const child = spawn("npm", words, { stdio: ["ignore", "ignore", "pipe"], env, signal, cwd: directory });
-    const complaint = tailOf(child.stderr);
-    const trouble = (why: string) => {
-      signal.throwIfAborted();
-      throw new Fault("local-setup", `npm could not fetch ${spec}`, {
-        why,
-        next: `npm pack ${spec}   # on a machine with access; then again with --${name}-file FILE`,
-      });
-    };
-    const end = (why?: string) => {
-      try {
-        done(why === undefined ? undefined : trouble(why));
-      } catch (error) {
-        failed(error);
-      }
-    };
-    child.on("error", (error: NodeJS.ErrnoException) =>
-      end(error.code === "ENOENT" ? "there is no npm on this machine" : error.message),
-    );
-    child.on("close", (code) => end(code === 0 ? undefined : lastLines(complaint(), 1, `it ended with ${code}`)[0]));
+  const child = spawn("npm", words, { stdio: ["ignore", "ignore", "pipe"], env, signal, cwd: directory });
+  const complaint = tailOf(child.stderr);
+  const trouble = await once(child, "close").then(
+    ([code]) => (code === 0 ? undefined : lastLines(complaint(), 1, `it ended with ${code}`)[0]),
+    ({ code, message }: NodeJS.ErrnoException) => (code === "ENOENT" ? "there is no npm on this machine" : message),
+  );
+  if (trouble === undefined) return;
+  signal.throwIfAborted();
+  throw new Fault("local-setup", `npm could not fetch ${spec}`, {
+    why: trouble,
+    next: `npm pack ${spec}   # on a machine with access; then again with --${name}-file FILE`,
   });
 }

@@ -1,8 +1,10 @@
 import { Readable } from "node:stream";
 import type { ProbeCommand, RuntimeReport } from "../../../agents/agent-runtime.js";
 import { Fault } from "../../../errors.js";
+import type { Exit } from "../../../remote/process.js";
 import { lastLines } from "../../../text/last-lines.js";
-import { execIn } from "../exec/exec.js";
+import type { Session } from "../../session.js";
+import { type ExecOrder, execIn } from "../exec/exec.js";
 import { leashOn } from "../exec/leash.js";
 import type { Target } from "../target.js";
 import type { RuntimeTarget } from "./runtime-target.js";
@@ -19,28 +21,34 @@ export async function probeRuntime(
   { words, input, seconds }: ProbeCommand,
 ): Promise<RuntimeReport> {
   const { agent } = target;
-  const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
   const output = { stdout: "", stderr: "" };
   const decoder = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const { code } = await execOnLeash(session, target, {
+    command: words,
+    input: Readable.from([Buffer.from(input)]),
+    properties: [`RuntimeMaxSec=${timeout + seconds}`],
+    // For a host that does not stop it.
+    timeout: (timeout + seconds + 30) * 1000,
+    onOutput: (_, stream, bytes) => {
+      output[stream] = (output[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-maxOutput);
+    },
+  });
+  const report = runtime.parseReport(output.stdout);
+  if (report) return redacted(session.ui.redact, report);
+  throw new Fault("remote-failed", `${agent.host.name} could not report on ${type.title}`, {
+    why: lastLines(output.stderr, 1, `the probe ended with ${code}`).map(session.ui.redact),
+    next: `clm agent doctor ${agent.ref}`,
+  });
+}
+
+/** Runs one command in an agent, and ends what it started when it could not be followed to its end. */
+export async function execOnLeash(session: Session, target: Target, order: ExecOrder): Promise<Exit> {
+  const leash = await leashOn(session, await session.pool.connect(target.agent.host), [target]);
   let how: "done" | "stop" = "stop";
   try {
-    const { code } = await execIn(session, target, leash, {
-      command: words,
-      input: Readable.from([Buffer.from(input)]),
-      properties: [`RuntimeMaxSec=${timeout + seconds}`],
-      // For a host that does not stop it.
-      timeout: (timeout + seconds + 30) * 1000,
-      onOutput: (_, stream, bytes) => {
-        output[stream] = (output[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-maxOutput);
-      },
-    });
+    const exit = await execIn(session, target, leash, order);
     how = "done";
-    const report = runtime.parseReport(output.stdout);
-    if (report) return redacted(session.ui.redact, report);
-    throw new Fault("remote-failed", `${agent.host.name} could not report on ${type.title}`, {
-      why: lastLines(output.stderr, 1, `the probe ended with ${code}`).map(session.ui.redact),
-      next: `clm agent doctor ${agent.ref}`,
-    });
+    return exit;
   } finally {
     await leash.end(how);
   }

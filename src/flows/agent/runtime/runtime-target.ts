@@ -1,13 +1,14 @@
-import type { AgentRuntime, RuntimeReport } from "../../../agents/agent-runtime.js";
-import type { Check } from "../../../agents/check.js";
+import type { AgentRuntime } from "../../../agents/agent-runtime.js";
 import type { Change } from "../../../agents/plan/change.js";
 import { withDetails } from "../../../agents/plan/details.js";
 import { orManualFix } from "../../../agents/plan/manual-fix.js";
 import { changesIn, mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
 import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import { fillPaths, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
+import { fillPaths, type RuntimeRecord, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
 import type { Observation } from "../../../agents/probe/proof/observation.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { agentRuntime, capability } from "../../../agents/type.js";
+import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Shell } from "../../../remote/process.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
@@ -37,9 +38,18 @@ export interface RuntimeTarget {
   salt: string;
 }
 
+export interface SwitchResult {
+  agent: Agent;
+  title: string;
+  changes: Change[];
+  /** None in a dry run, or when nothing had to be proven. */
+  proofs: Proof[];
+  notes: string[];
+}
+
 export interface RuntimeChoice {
   /** By default the one it is set to, or could be. */
-  name?: string;
+  name?: string | undefined;
   /** By default the directory in the record. */
   home?: keyof RuntimeType["homes"] | undefined;
 }
@@ -60,15 +70,32 @@ export async function runtimeTarget(
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const salt = newSalt();
-  const record = { ...runtime.recordOf(resolved, type), kind: name, mirror: true };
-  const full = home ? { ...record, home: fillPaths(resolved, type.homes[home]) } : record;
-  const { env } = resolved.paths;
-  const texts = { config: mustHavePath(resolved, "config"), ...runtime.reads({ ...resolved, runtime: full }) };
-  const planned = { salt, reads: { variables: env, texts } };
+  const record = recordFor({ resolved, type, runtime }, name, home);
+  const texts = { config: mustHavePath(resolved, "config"), ...runtime.reads({ ...resolved, runtime: record }) };
+  const planned = { salt, reads: { variables: resolved.paths.env, texts } };
   const observation = await observe(root, resolved, key, { planned }, session.signal);
   mustHaveAccount(resolved, observation);
   mustBeOurs(resolved, observation, agent.record.mark);
   return { session, agent, resolved, name, type, runtime, root, observation, salt };
+}
+
+/** The agent's settings for a runtime, or the defaults; `kind` is its name, or `auto`. */
+export const recordFor = (
+  { resolved, type, runtime }: Pick<RuntimeTarget, "resolved" | "type" | "runtime">,
+  kind: string,
+  home?: RuntimeChoice["home"],
+): RuntimeRecord => ({
+  ...runtime.recordOf(resolved, type),
+  kind,
+  ...(home && { home: fillPaths(resolved, type.homes[home]) }),
+});
+
+/** A stopped agent cannot prove that it answers. */
+export function mustNotBeStopped({ name, ref, record }: Agent): void {
+  if (!record.down) return;
+  throw new Fault("not-ready", `${name} is stopped, so it could not be proven that it answers; nothing was changed`, {
+    next: `clm agent start ${ref}`,
+  });
 }
 
 export const enableCommand = (name: string, { ref }: Agent, ...flags: string[]): string =>
@@ -93,20 +120,17 @@ export async function preview({ session, root }: RuntimeTarget, plan: Plan): Pro
   return changesIn(plan, report).map((change) => withDetails(change, plan, details));
 }
 
-export async function preflight(
-  target: RuntimeTarget,
-  desired: Desired,
-  { session = false }: { session?: boolean } = {},
-): Promise<{ report: RuntimeReport; checks: Check[] }> {
+export async function preflight(target: RuntimeTarget, desired: Desired, purpose: "preflight" | "status") {
   const { agent, runtime, type, observation } = target;
   const { resolved, answers } = desired;
-  const found = orManualFix(() => planIn(target, desired));
-  const plan = "files" in found ? found : undefined;
-  const command = runtime.probe(resolved, type, plan, { purpose: "preflight", session });
+  const planned = orManualFix(() => planIn(target, desired));
+  const plan = "files" in planned ? planned : undefined;
+  const command = runtime.probe(resolved, type, plan, purpose);
   const report = await probeRuntime(target, { agent, resolved }, command);
   // Rendered without the runtime: whether the provider can serve it is for the checks to say.
   const { runtime: _, ...itself } = resolved;
   const renderer = await capability(resolved.manifest, "renderer");
   const provider = runtime.providerIn(renderer.files(itself, answers));
-  return { report, checks: runtime.preflight({ resolved, type, provider, plan, observation, report }) };
+  const checks = runtime.preflight({ resolved, type, provider, plan, observation, report });
+  return { report, checks, planned };
 }

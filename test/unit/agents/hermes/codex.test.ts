@@ -33,10 +33,10 @@ const healthy: CodexReport = {
   program: "/home/ada/.local/bin/codex",
   version: "0.166.0",
   account: { kind: "chatgpt", needed: true },
-  settings: { permissions: ":workspace", servers: { files: true }, plugins: { "demo@local": true } },
+  settings: { model_provider: null },
   plugins: { listed: [demo], errors: [] },
   profiles: [":read-only", ":workspace", ":danger-full-access"],
-  thread: { profile: ":workspace", sandbox: "workspaceWrite", network: false, approval: "on-request" },
+  thread: { profile: ":workspace", sandbox: "workspaceWrite" },
   servers: [{ name: "files", enabled: true, status: "ready", tools: ["read", "write"] }],
   sandbox_trial: { works: true, why: "" },
   warnings: [],
@@ -142,7 +142,7 @@ describe("the host's answer", () => {
     try {
       const program = join(home, "codex");
       writeFileSync(program, '#!/bin/sh\ncase "$1" in --version) echo codex-cli 0.166.0;; esac\n', { mode: 0o755 });
-      const asked = { server: false, thread: false, still: false, sandbox: "read" } as const;
+      const asked = { thread: false, still: false, sandbox: "read" } as const;
       const resolved = { ...agent, paths: { ...agent.paths, home } };
       const { words, input } = probeCommand(resolved, { ...type, program }, asked);
       const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
