@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import { didYouMean } from "../../text/nearest.js";
+import { own } from "../../text/own-property.js";
 import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/env-draft.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
@@ -82,13 +83,10 @@ export function render(agent: ResolvedAgent, answers: Answers): Rendering {
 function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
   const { manifest, ref, name } = agent;
   if (!runsOnCodex(agent) || provider === manifest.runtimes.codex?.provider) return;
-  throw new Fault(
-    "not-ready",
-    `${name} runs on Codex, which needs a provider of type ${manifest.runtimes.codex?.provider}`,
-    {
-      next: `clm agent runtime auto ${ref}`,
-    },
-  );
+  const needed = manifest.runtimes.codex?.provider;
+  throw new Fault("not-ready", `${name} runs on Codex, which needs a provider of type ${needed}`, {
+    next: `clm agent runtime auto ${ref}`,
+  });
 }
 
 function basics(
@@ -129,21 +127,31 @@ function mustBeTask({ manifest, version }: ResolvedAgent, name: string): void {
   throw unknown(`${manifest.title} has no auxiliary task '${name}'`, name, tasks);
 }
 
-function unknown(what: string, ref: string, known: string[], next: string[] = []): Fault {
-  return new Fault("bad-input", what, { ...didYouMean(ref, known, `there are ${known.join(", ")}`), next });
+function unknown(what: string, name: string, known: string[], next: string[] = []): Fault {
+  return new Fault("bad-input", what, { ...didYouMean(name, known, `there are ${known.join(", ")}`), next });
 }
 
-const listed = ["clm agent channels"];
+/** A channel or MCP server of the manifest, with the user's answers. */
+function answeredType<T extends ChannelType | McpType>(
+  { manifest, version, ref }: ResolvedAgent,
+  kind: string,
+  types: Record<string, T>,
+  name: string,
+  given: Values,
+) {
+  const type = own(types, name);
+  if (!type)
+    throw unknown(`${manifest.title} has no ${kind} '${name}'`, name, Object.keys(types), ["clm agent channels"]);
+  const owner = `${kind} '${name}'`;
+  mustHave(manifest, version, type.when, owner);
+  const values = answered(type.fields, given);
+  const next = `clm agent configure ${ref} --stage channels`;
+  mustBeAnswered(type.fields, values, owner, next);
+  return { type, owner, values, next };
+}
 
 function channel(agent: ResolvedAgent, name: string, given: Values, env: EnvDraft): Tree {
-  const { manifest, version } = agent;
-  const type = Object.hasOwn(manifest.channels, name) ? manifest.channels[name] : undefined;
-  if (!type) throw unknown(`${manifest.title} has no channel '${name}'`, name, Object.keys(manifest.channels), listed);
-  mustHave(manifest, version, type.when, `channel '${name}'`);
-  const owner = `channel '${name}'`;
-  const values = answered(type.fields, given);
-  const next = `clm agent configure ${agent.ref} --stage channels`;
-  mustBeAnswered(type.fields, values, owner, next);
+  const { type, owner, values, next } = answeredType(agent, "channel", agent.manifest.channels, name, given);
   mustAllowSomebody(type, values, owner, next);
   putFields(type.fields, values, env, owner);
   for (const [key, value] of filledEnv(type.env, publicValues(values))) env.put(key, value, owner);
@@ -173,14 +181,8 @@ function putFields(fields: Field[], values: Values, env: EnvDraft, owner: string
 function mcpServer(agent: ResolvedAgent, name: string, given: Answers["mcp"][string], env: EnvDraft): Tree {
   const slug = name.replaceAll("-", "_");
   if (given.server) return { mcp_servers: { [slug]: given.server } };
-  const { manifest, version, paths } = agent;
-  const type: McpType | undefined = Object.hasOwn(manifest.mcp, name) ? manifest.mcp[name] : undefined;
-  if (!type) throw unknown(`${manifest.title} has no MCP server '${name}'`, name, Object.keys(manifest.mcp), listed);
-  const owner = `MCP server '${name}'`;
-  mustHave(manifest, version, type.when, owner);
-  const values = answered(type.fields, given.values);
-  mustBeAnswered(type.fields, values, owner, `clm agent configure ${agent.ref} --stage channels`);
+  const { type, owner, values } = answeredType(agent, "MCP server", agent.manifest.mcp, name, given.values);
   mustNotExpand(values, owner);
   putFields(type.fields, values, env, owner);
-  return { mcp_servers: { [slug]: filled(type.server, { ...namedPaths(paths), ...publicValues(values) }) } };
+  return { mcp_servers: { [slug]: filled(type.server, { ...namedPaths(agent.paths), ...publicValues(values) }) } };
 }
