@@ -1,5 +1,5 @@
 /** The identity and memory of an agent, which Hermes does not pass on to Codex. */
-export interface Mind {
+interface Mind {
   name: string;
   soul: string;
   memory: string;

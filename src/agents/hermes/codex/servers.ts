@@ -1,5 +1,5 @@
 import { quote } from "../../../quote.js";
-import type { Secret } from "../../../secret.js";
+import { Secret } from "../../../secret.js";
 import type { TomlTable, TomlValue } from "../../files/toml.js";
 
 /** A scalar of config.yaml: as written, and as PyYAML reads it. */
@@ -9,12 +9,8 @@ export interface Scalar {
 }
 export type Setting = Scalar | Setting[] | Map<string, Setting>;
 
-/** The values of `${NAME}` in config.yaml. */
-export interface Variables {
-  open: ReadonlyMap<string, string>;
-  /** Must not be written to a file. */
-  secret: ReadonlyMap<string, Secret>;
-}
+/** The values of `${NAME}` in config.yaml. A secret must not be written to a file. */
+export type Variables = ReadonlyMap<string, string | Secret>;
 
 export interface Translated {
   server?: TomlTable;
@@ -64,7 +60,7 @@ class Reading {
   list(key: string, from = this.setting): string[] {
     const value = from.get(key);
     if (!isTrue(value)) return [];
-    if (Array.isArray(value)) return value.map((each) => opened(this.plain(key, each), this.variables));
+    if (Array.isArray(value)) return value.map((each) => this.opened(key, each));
     this.notes.push(`${key} (not a list)`);
     return [];
   }
@@ -72,15 +68,14 @@ class Reading {
   entries(key: string): [string, string][] {
     const value = this.setting.get(key);
     if (!isTrue(value)) return [];
-    if (value instanceof Map)
-      return [...value].map(([name, each]) => [name, opened(this.plain(`${key}.${name}`, each), this.variables)]);
+    if (value instanceof Map) return [...value].map(([name, each]) => [name, this.opened(`${key}.${name}`, each)]);
     this.notes.push(`${key} (not a map)`);
     return [];
   }
 
-  private plain(key: string, setting: Setting): string {
+  private opened(key: string, setting: Setting): string {
     if (!("text" in setting)) this.notes.push(`${key} (not a text: left empty)`);
-    return textOf(setting);
+    return opened(textOf(setting), this.variables);
   }
 
   isSecret(text: string): boolean {
@@ -122,16 +117,15 @@ type Entries = [string, string][];
 function obstacleTo(words: string[], plain: Entries, made: Entries, variables: Variables): string | undefined {
   const odd = made.find(([name]) => !isIdentifier(name));
   if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
-  const namesBut = (name: string) =>
+  /** The secrets in the words and in the variables, without one of them. */
+  const usedBut = (name?: string) =>
     [...words, ...made.flatMap(([other, text]) => (other === name ? [] : text))].flatMap((text) =>
       namesIn(text, variables),
     );
-  const unreadable = [...words, ...made.map(([, text]) => text)]
-    .flatMap((text) => namesIn(text, variables))
-    .find((name) => !isIdentifier(name));
+  const unreadable = usedBut().find((name) => !isIdentifier(name));
   if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
   // The shell would see the server's own value of that name, and not the secret.
-  const hidden = [...plain, ...made].find(([name]) => namesBut(name).includes(name));
+  const hidden = [...plain, ...made].find(([name]) => usedBut(name).includes(name));
   return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
 }
 
@@ -218,11 +212,17 @@ function textOf(setting: Setting | undefined): string {
 const reference = /\$\{([^}]+)\}/g;
 
 /** Inserts public values; unknown names stay, as in Hermes. A secret in plain text becomes a reference to its name again. */
-function opened(text: string, { open, secret }: Variables): string {
-  let result = text.replace(reference, (whole, name: string) => open.get(name) ?? whole);
+function opened(text: string, variables: Variables): string {
+  let result = text.replace(reference, (whole, name: string) => {
+    const value = variables.get(name);
+    return typeof value === "string" ? value : whole;
+  });
+  const secrets = [...variables].flatMap(([name, value]) =>
+    value instanceof Secret ? { name, value: value.reveal() } : [],
+  );
   // The longest first: one may be the beginning of another.
-  for (const [name, hidden] of [...secret].sort(([, a], [, b]) => b.reveal().length - a.reveal().length)) {
-    if (hidden.reveal().length >= shortest) result = result.replaceAll(hidden.reveal(), () => `\${${name}}`);
+  for (const { name, value } of secrets.sort((a, b) => b.value.length - a.value.length)) {
+    if (value.length >= shortest) result = result.replaceAll(value, () => `\${${name}}`);
   }
   return result;
 }
@@ -232,16 +232,16 @@ const isIdentifier = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(
 /** Shorter secrets may be a part of any word. */
 const shortest = 8;
 
-const namesIn = (text: string, { secret }: Variables): string[] =>
-  [...text.matchAll(reference)].flatMap(([, name = ""]) => (secret.has(name) ? [name] : []));
+const namesIn = (text: string, variables: Variables): string[] =>
+  [...text.matchAll(reference)].flatMap(([, name = ""]) => (variables.get(name) instanceof Secret ? [name] : []));
 
 /** A word of a shell command, with references to secrets for the shell to expand. */
-function inShell(text: string, { secret }: Variables): string {
+function inShell(text: string, variables: Variables): string {
   let word = "";
   let from = 0;
   for (const match of text.matchAll(reference)) {
     const [whole, name = ""] = match;
-    if (!secret.has(name)) continue;
+    if (!(variables.get(name) instanceof Secret)) continue;
     const before = text.slice(from, match.index);
     word += `${before === "" ? "" : quote(before)}"$${name}"`;
     from = match.index + whole.length;

@@ -11,10 +11,11 @@ import { Secret } from "../../../../../src/secret.js";
 
 const read = <T>(name: string): T[] => parse(readFileSync(`test/cases/codex/${name}.yaml`, "utf8"));
 
-const variables = (open: Record<string, string> = {}, secret: Record<string, string> = {}): Variables => ({
-  open: new Map(Object.entries(open)),
-  secret: new Map(Object.entries(secret).map(([name, value]) => [name, new Secret(value)])),
-});
+const variables = (open: Record<string, string> = {}, secret: Record<string, string> = {}): Variables =>
+  new Map<string, string | Secret>([
+    ...Object.entries(open),
+    ...Object.entries(secret).map(([name, value]): [string, Secret] => [name, new Secret(value)]),
+  ]);
 
 const blockOf = (inside: string): string => `${opening}\n\n${inside}\n${closing}\n`;
 const nothing = `${opening}\n# (no MCP servers, plugins, or permissions configured by Hermes)\n${closing}\n`;
