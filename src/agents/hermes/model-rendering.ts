@@ -49,7 +49,7 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
   );
   const all = { ...values, model: choice.model };
   const env = new Map(parts.flatMap((part) => [...filledEnv(part.env, all)]));
-  const config = parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicValues(all))), {});
+  const config = configOf(parts, all);
   const address = parts.map(({ config: { model } }) => isRecord(model) && model.base_url).findLast(Boolean);
   return {
     owner,
@@ -59,6 +59,10 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
     ownAddress: typeof address === "string" && namesIn(address).length > 0,
   };
 }
+
+/** The parts of config.yaml, filled in and merged. */
+export const configOf = (parts: readonly { config: Tree }[], values: Values): Tree =>
+  parts.reduce<Tree>((tree, { config }) => mergeDeep(tree, filled(config, publicValues(values))), {});
 
 export function mustHave(manifest: Manifest, version: string, range: string, what: string): void {
   if (inRange(version, range)) return;

@@ -14,6 +14,7 @@ import { type Answers, mustHavePath, namedPaths, type ResolvedAgent } from "../p
 import { codexFiles } from "./codex/files.js";
 import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
 import {
+  configOf,
   entryFor,
   filledEnv,
   modelOf,
@@ -102,7 +103,7 @@ function basics(
   const parts = manifest.render.filter(({ when }) => inRange(version, when));
   for (const part of parts)
     for (const [key, value] of filledEnv(part.env, values)) env.put(key, value, `agent '${name}' itself`);
-  return parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicValues(values))), {});
+  return configOf(parts, values);
 }
 
 /** Settings of a second model outside `model`, such as a region: an agent has one of each, so both models must agree. */

@@ -21,13 +21,8 @@ export { parseReport } from "./report.js";
 export const fileIds: AgentRuntime["fileIds"] = [configId, agentsId];
 export const mirrorId: AgentRuntime["mirrorId"] = agentsId;
 export const homeVariable: AgentRuntime["homeVariable"] = "CODEX_HOME";
-export const programChecks: AgentRuntime["programChecks"] = new Set([
-  "codex",
-  "sandbox",
-  "settings",
-  "plugins",
-  "login.codex",
-]);
+const answeredByCodex = ["codex", "sandbox", "settings", "plugins", "login.codex"];
+export const programChecks: AgentRuntime["programChecks"] = new Set(answeredByCodex);
 
 export const mirrorQuestion: AgentRuntime["mirrorQuestion"] =
   "Codex does not read SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
@@ -90,14 +85,11 @@ const trials: Record<Reach, ProbeOptions["sandbox"]> = {
 
 type Preflight = Omit<Parameters<AgentRuntime["preflight"]>[0], "report"> & { report: CodexReport };
 
-export const preflight = ({ resolved, type, provider, plan, observation, report }: Preflight) =>
+export const preflight = ({ plan, observation, ...input }: Preflight) =>
   judgePreflight({
-    resolved,
-    type,
-    provider,
-    permissions: permissionsOf(resolved, plan),
+    ...input,
+    permissions: permissionsOf(input.resolved, plan),
     migrated: observation.texts[configId]?.text?.includes(opening) ?? false,
-    report,
   });
 
 export function accepted(resolved: ResolvedAgent, plan: Plan, report: CodexReport) {

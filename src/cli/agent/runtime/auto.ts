@@ -1,9 +1,8 @@
 import { returnToAuto } from "../../../flows/agent/runtime/auto.js";
-import { briefCheckView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
 import { auto } from "./commands.js";
-import { canaryPace, hasAnswered, printChanges, wouldChange } from "./view.js";
+import { canaryPace, hasAnswered, printSwitch, wouldChange } from "./view.js";
 
 export const run: Handler<typeof auto> = ({ args, options }, clm) =>
   runOnAgents(auto, { args, options }, clm, {
@@ -23,8 +22,5 @@ export const run: Handler<typeof auto> = ({ args, options }, clm) =>
       const how = hasAnswered(proofs) ? ", and answers" : "";
       return [...notes, `${subject}runs its turns itself again, from the next session on${how}`];
     },
-    print: ({ changes, proofs }) => {
-      printChanges(clm, changes);
-      if (proofs.length > 0) clm.list(proofs, briefCheckView);
-    },
+    print: (result) => printSwitch(clm, result),
   });

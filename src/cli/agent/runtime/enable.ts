@@ -1,9 +1,9 @@
 import { enableRuntime } from "../../../flows/agent/runtime/enable.js";
-import { briefCheckView, checkView } from "../../agent-view.js";
+import { checkView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
 import { enable, enableOptions } from "./commands.js";
-import { canaryPace, hasAnswered, printChanges, wouldChange } from "./view.js";
+import { canaryPace, hasAnswered, printSwitch, wouldChange } from "./view.js";
 
 export const run: Handler<typeof enable> = ({ args, options }, clm) => {
   const request = enableOptions(options);
@@ -24,11 +24,10 @@ export const run: Handler<typeof enable> = ({ args, options }, clm) => {
       const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
       return [...notes, `${subject}runs on ${title}${how}`];
     },
-    print: ({ checks, changes, proofs }) => {
-      clm.list(checks, checkView);
+    print: (result) => {
+      clm.list(result.checks, checkView);
       clm.ui.out("\n");
-      printChanges(clm, changes);
-      if (proofs.length > 0) clm.list(proofs, briefCheckView);
+      printSwitch(clm, result);
     },
   });
 };

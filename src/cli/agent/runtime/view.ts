@@ -1,9 +1,11 @@
 import type { Change } from "../../../agents/plan/change.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
+import type { SwitchResult } from "../../../flows/agent/runtime/runtime-target.js";
 import type { RuntimeStatus } from "../../../flows/agent/runtime/status.js";
 import type { Pace } from "../../../flows/fleet/each.js";
 import { agentId } from "../../../state/agents.js";
+import { briefCheckView } from "../../agent-view.js";
 import type { Context } from "../../command.js";
 import { changeText } from "../../print-result.js";
 import { batchPace } from "../../run-on-agents.js";
@@ -41,16 +43,17 @@ export function inBrief(status: RuntimeStatus): string {
 export const hasAnswered = (proofs: Proof[]): boolean =>
   proofs.some(({ id, result }) => id === "chat" && result === "ok");
 
-/** With several agents; for one agent `printChanges` prints them in full. */
+/** With several agents; for one agent `printSwitch` prints them in full. */
 export const wouldChange = (changes: Change[], subject: string): string[] =>
   subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : [];
 
-export function printChanges(clm: Context, changes: Change[]): void {
+export function printSwitch(clm: Context, { changes, proofs }: Pick<SwitchResult, "changes" | "proofs">): void {
   const lines = changes.flatMap((change) => [
     `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}`,
     ...(clm.dryRun ? (change.details ?? []).map((line) => `    ${line}`) : []),
   ]);
   if (lines.length > 0) clm.ui.out(`${lines.join("\n")}\n\n`);
+  if (proofs.length > 0) clm.list(proofs, briefCheckView);
 }
 
 /** One agent first, then the others; the first failure stops those not begun yet. */

@@ -118,8 +118,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
       const { target, desired, plan, notes } = await switching(before, asked, fit.report, options);
       const { root, resolved } = target;
       const restart = activeRuntime(resolved) !== undefined;
-      const files = filesIn(target, plan);
-      const operations = fileOperations(plan.agent, files, { restart });
+      const operations = fileOperations(plan.agent, filesIn(target, plan), { restart });
       const given = await change(
         `give ${title} its files`,
         { root, operations },
@@ -143,7 +142,11 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
         { undo: async (executor) => void (await executor.converge(root, await agentBefore(target, plan))) },
       );
       if (!applied) throw new Error("only a dry run changes nothing");
-      if (version) await keepOnly(target, version).catch((error) => oldVersionsLeft(target, error));
+      if (version)
+        await keepOnly(target, version).catch((error) => {
+          session.signal.throwIfAborted();
+          session.ui.warn(`earlier versions of ${title} are still there: ${asFault(error).message}`);
+        });
       return {
         agent: { ...agent, record: applied.record },
         title,
@@ -224,12 +227,9 @@ async function acceptance(target: RuntimeTarget, { resolved }: Desired, plan: Pl
 async function filesBefore(target: RuntimeTarget, plan: Plan): Promise<Operation[]> {
   const { agent, resolved } = target;
   const changed = filesIn(target, plan).filter(({ before, text }) => before !== text);
+  const former = changed.map((each) => ({ ...each, text: each.before }));
   const restart = activeRuntime(resolved) !== undefined;
-  const back = fileOperations(
-    resolved,
-    changed.map((each) => ({ ...each, text: each.before })),
-    { restart },
-  );
+  const back = fileOperations(resolved, former, { restart });
   if (!restart) return back;
   const recorded = planIn(target, await desireFor(target, agent.record));
   return [...back, ...recorded.operations.filter((each) => each.kind === "unit" && each.name === resolved.unit)];
@@ -263,9 +263,4 @@ async function restoreAgent(target: RuntimeTarget, executor: Executor, restart: 
   if (isProven(proofs)) return undefined;
   await changeRecord(session, { ...agent, record }, (each) => withState(each, "validate"));
   return `it does not answer; next: clm agent doctor ${agent.ref}`;
-}
-
-function oldVersionsLeft({ session: { signal, ui }, type }: RuntimeTarget, error: unknown): void {
-  signal.throwIfAborted();
-  ui.warn(`earlier versions of ${type.title} are still there: ${asFault(error).message}`);
 }
