@@ -62,15 +62,14 @@ export interface AgentRuntime {
   /** The files to read on the host, by name: its own, and those that they are made of. */
   reads(agent: ResolvedAgent): Record<string, string>;
   settingIn(config: string, type: RuntimeType): string | undefined;
-  /** The provider of the agent's model, as the agent calls it. `files` are the agent's without this runtime. */
-  providerIn(files: readonly ManagedFile[]): string;
   probe(agent: ResolvedAgent, type: RuntimeType, plan: Plan | undefined, purpose: ProbePurpose): ProbeCommand;
   /** Undefined when the output broke off. */
   parseReport(output: string): RuntimeReport | undefined;
   preflight(input: {
     resolved: ResolvedAgent;
     type: RuntimeType;
-    provider: string;
+    /** The agent's files as they would be without this runtime. */
+    files: readonly ManagedFile[];
     plan: Plan | undefined;
     observation: Plan["observation"];
     report: RuntimeReport;

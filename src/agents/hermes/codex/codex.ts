@@ -1,6 +1,8 @@
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
+import { isRecord } from "../../../text/record.js";
 import type { AgentRuntime, ProbePurpose } from "../../agent-runtime.js";
+import type { ManagedFile } from "../../plan/managed-file.js";
 import type { Plan } from "../../plan/plan.js";
 import { textOf } from "../../plan/plan-files.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
@@ -47,12 +49,6 @@ export const settingIn: AgentRuntime["settingIn"] = (config, { key }) => {
   return setting && "text" in setting ? setting.text : undefined;
 };
 
-export const providerIn: AgentRuntime["providerIn"] = (files) => {
-  const content = files.find(({ id }) => id === "config")?.content;
-  const model = content?.merge === "yaml" ? (content.tree.model as { provider?: unknown } | undefined) : undefined;
-  return String(model?.provider ?? "nobody");
-};
-
 /** The user's own permissions in config.toml take precedence. */
 const permissionsOf = (agent: ResolvedAgent, plan: Plan | undefined): string =>
   (plan && migratedIn(plan)?.permissions) ?? agent.runtime?.permissions ?? "";
@@ -85,12 +81,20 @@ const trials: Record<Reach, ProbeOptions["sandbox"]> = {
 
 type Preflight = Omit<Parameters<AgentRuntime["preflight"]>[0], "report"> & { report: CodexReport };
 
-export const preflight = ({ plan, observation, ...input }: Preflight) =>
+export const preflight = ({ files, plan, observation, ...input }: Preflight) =>
   judgePreflight({
     ...input,
+    provider: providerIn(files),
     permissions: permissionsOf(input.resolved, plan),
     migrated: observation.texts[configId]?.text?.includes(opening) ?? false,
   });
+
+/** The provider of the agent's model, as the agent calls it. */
+function providerIn(files: readonly ManagedFile[]): string {
+  const content = files.find(({ id }) => id === "config")?.content;
+  const model = content?.merge === "yaml" ? content.tree.model : undefined;
+  return String((isRecord(model) && model.provider) || "nobody");
+}
 
 export function accepted(resolved: ResolvedAgent, plan: Plan, report: CodexReport) {
   const migrated = migratedIn(plan);

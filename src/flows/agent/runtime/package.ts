@@ -20,23 +20,21 @@ export interface Pin {
 
 /** Checked before any host is asked. */
 export function mustBePinned({ title, versions }: RuntimeType, version: string): void {
-  if (Object.hasOwn(versions, version)) return;
-  const known = Object.keys(versions);
-  throw new Fault("bad-input", `${title} ${version} is not pinned`, {
-    why: `there are ${known.join(", ")}`,
-    data: { versions: known },
-  });
+  if (!Object.hasOwn(versions, version)) throw notPinned(`${title} ${version} is not pinned`, Object.keys(versions));
 }
 
 export function pinFor({ title, versions }: RuntimeType, version: string, arch: string): Pin {
   const pin = versions[version]?.[arch];
   if (pin) return { release: version, ...pin };
   const known = Object.keys(versions).filter((each) => versions[each]?.[arch]);
-  throw new Fault("bad-input", `${title} ${version} is not pinned for ${arch}`, {
+  throw notPinned(`${title} ${version} is not pinned for ${arch}`, known);
+}
+
+const notPinned = (what: string, known: string[]): Fault =>
+  new Fault("bad-input", what, {
     why: known.length > 0 ? `there are ${known.join(", ")}` : "none is, for this architecture",
     data: { versions: known },
   });
-}
 
 /** The path of `file`, or of a copy from the registry. Throws when the bytes are not the pinned ones, and keeps nothing then. */
 export async function packageFor(

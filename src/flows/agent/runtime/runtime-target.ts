@@ -130,7 +130,7 @@ export async function preflight(target: RuntimeTarget, desired: Desired, purpose
   // Rendered without the runtime: whether the provider can serve it is for the checks to say.
   const { runtime: _, ...itself } = resolved;
   const renderer = await capability(resolved.manifest, "renderer");
-  const provider = runtime.providerIn(renderer.files(itself, answers));
-  const checks = runtime.preflight({ resolved, type, provider, plan, observation, report });
+  const files = renderer.files(itself, answers);
+  const checks = runtime.preflight({ resolved, type, files, plan, observation, report });
   return { report, checks, planned };
 }
