@@ -14,7 +14,7 @@ export interface RuntimeReport {
   broken?: string | undefined;
 }
 
-/** Whether it is logged in, whether it could run, how it runs, or whether it accepts new settings: the last two start a session. */
+/** Its logins, whether it could run, how it runs, or whether it accepts new settings. The last two start a session. */
 export type ProbePurpose = "login" | "preflight" | "status" | "accept";
 
 export interface ProbeCommand {

@@ -160,7 +160,7 @@ const unreadable = ({ line, column, reason }: Flaw): Fault =>
     data: { line, column },
   });
 
-/** Inserts the block before the first table and the comment above it: after a table, keys do not belong to the root any more. */
+/** Inserts the block before the first table and the comment above it: keys after a table do not belong to the root. */
 export function withBlock({ mark, pieces }: UsersPart, block: string): string {
   const at = placeFor(pieces);
   const [above, below] = [textOf(pieces.slice(0, at)), textOf(pieces.slice(at))];

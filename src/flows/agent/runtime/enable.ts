@@ -52,7 +52,7 @@ export interface EnableOptions {
   mirror?: boolean | undefined;
   /** `TASK=PROVIDER[/MODEL]` */
   auxiliary: string[];
-  /** Install the program: the manifest's version by default, from a local copy if given, which must have the pinned bytes too. */
+  /** The manifest's version by default. `file` is a local copy, which must have the pinned bytes too. */
   install?: { version?: string | undefined; file?: string | undefined } | undefined;
   skipChat: boolean;
 }

@@ -36,7 +36,7 @@ const notPinned = (what: string, known: string[]): Fault =>
     data: { versions: known },
   });
 
-/** The path of `file`, or of a copy from the registry. Throws when the bytes are not the pinned ones, and keeps nothing then. */
+/** The path of `file`, or of a copy from the registry. Throws if the bytes are not the pinned ones, and keeps none. */
 export async function packageFor(
   session: Session,
   name: string,
