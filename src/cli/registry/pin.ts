@@ -5,9 +5,9 @@ import type { Manifest, Release } from "../../agents/manifest/manifest.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { compareVersions, isVersion, plainVersion } from "../../agents/manifest/versions.js";
 import { Fault } from "../../errors.js";
-import { type Digest, digestOf, digestText, sameDigest, takeScript } from "../../flows/registry/bytes.js";
+import { type Digest, digestOf, digestText, sameDigest } from "../../flows/registry/bytes.js";
 import { keepInCache } from "../../flows/registry/cache.js";
-import { type FetchOptions, fetchFrom } from "../../flows/registry/installer.js";
+import { fetchFrom, type PinnedInstaller } from "../../flows/registry/installer.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
@@ -15,13 +15,13 @@ import { withLock } from "../../state/lock.js";
 import type { Handler } from "../command.js";
 import type { pin } from "./commands.js";
 
-export const run: Handler<typeof pin> = async ({ args, options: { installerFile, ...options } }, clm) => {
-  const pinned = await withSession(clm, (session) =>
-    pinInstaller(session, { ...args, ...options, file: installerFile }),
-  );
+type Input = Parameters<Handler<typeof pin>>[0];
+
+export const run: Handler<typeof pin> = async (input, clm) => {
+  const pinned = await withSession(clm, (session) => pinInstaller(session, input));
   if (clm.dryRun) return undefined;
   const { type, version, installer, file, changed } = pinned;
-  const digest = `${installer.size} bytes, sha256 ${installer.sha256}`;
+  const digest = digestText(installer);
   clm.show(pinned, () =>
     changed
       ? `${type} ${version} is pinned to ${digest}\nin ${file}`
@@ -29,46 +29,34 @@ export const run: Handler<typeof pin> = async ({ args, options: { installerFile,
   );
 };
 
-type Pin = Pick<Release, "reports" | "commit"> & { installer: NonNullable<Release["installer"]> };
+type Pin = Pick<Release, "reports" | "commit"> & { installer: PinnedInstaller };
 
-interface PinRequest extends FetchOptions {
-  type: string;
-  version: string;
-  url?: string | undefined;
-  commit?: string | undefined;
-  reports?: string | undefined;
-  /** Allow other bytes for an existing pin. */
-  replace: boolean;
-}
-
-/** Installers of known versions are far smaller. */
-const maxBytes = 8 * 1024 * 1024;
-
-async function pinInstaller(session: Session, request: PinRequest) {
+async function pinInstaller(session: Session, input: Input) {
   const { configDir, ui, gate } = session;
-  const { type, version } = request;
+  const { type, version } = input.args;
+  const { options } = input;
   mustBeVersion(version);
-  if (request.commit !== undefined) mustBeCommit(request.commit);
+  if (options.commit !== undefined) mustBeCommit(options.commit);
   const { manifest, sources } = await loadType(configDir, type);
-  const file = manifestFile(configDir, type);
-  mustBeOurs(version, sources[version], file);
+  const manifestPath = manifestFile(configDir, type);
+  mustBeOurs(version, sources[version], manifestPath);
   const before = Object.hasOwn(manifest.versions, version) ? manifest.versions[version] : undefined;
-  const url = request.url === undefined ? (before?.installer?.url ?? urlOf(manifest, version)) : urlFrom(request.url);
-  const reports = request.reports ?? before?.reports ?? (await askReports(session, version));
+  const url = options.url === undefined ? (before?.installer?.url ?? urlOf(manifest, version)) : urlFrom(options.url);
+  const question = `Which version number does ${version} report (such as 0.18.0)?`;
+  const reports = options.reports ?? before?.reports ?? (await ui.ask({ message: question, flag: "--reports" }));
 
-  const bytes = await fetchFrom(session, url, request, (from, opened, onBytes) =>
-    takeScript(from, opened, maxBytes, (count) => onBytes(`${count} bytes`)),
-  );
+  const file = options.installerFile;
+  const bytes = await fetchFrom(session, url, { file });
   const digest = digestOf(bytes);
   const known = before?.installer;
-  if (known && !sameDigest(digest, known)) mayBeReplaced(request, { ...before, installer: known }, digest);
-  const commit = request.commit ?? before?.commit;
+  if (known && !sameDigest(digest, known)) mayBeReplaced(input, { ...before, installer: known }, digest);
+  const commit = options.commit ?? before?.commit;
   const pin: Pin = { reports, ...(commit && { commit }), installer: { url, ...digest } };
-  const result = { type, version, ...pin, file };
-  if (before && isSame(before, pin)) return { ...result, file: sources[version] ?? file, changed: false };
+  const result = { type, version, ...pin, file: manifestPath };
+  if (before && isSame(before, pin)) return { ...result, file: sources[version] ?? manifestPath, changed: false };
 
-  ui.note(`${request.file ?? url}: ${digestText(digest)}`);
-  if (request.file === undefined && url.startsWith("http:")) {
+  ui.note(`${file ?? url}: ${digestText(digest)}`);
+  if (file === undefined && url.startsWith("http:")) {
     ui.warn("http does not protect the download: compare the digest with one you trust");
   }
   const action = {
@@ -110,28 +98,23 @@ function urlOf(manifest: Manifest, version: string): string {
 }
 
 function urlFrom(text: string): string {
+  const bad = (why: string) => new Fault("bad-input", "--url cannot be pinned", { why });
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const why =
-    !url || !["http:", "https:", "file:"].includes(url.protocol) ? "it must be an http, https or file URL" : "";
-  if (url && !why && !url.username && !url.password) return url.href;
-  throw new Fault("bad-input", "--url cannot be pinned", {
-    why: why || "it contains a password, which must not be stored in a manifest",
-  });
+  if (!url || !["http:", "https:", "file:"].includes(url.protocol)) throw bad("it must be an http, https or file URL");
+  if (url.username || url.password) throw bad("it contains a password, which must not be stored in a manifest");
+  return url.href;
 }
 
-const askReports = ({ ui }: Session, version: string): Promise<string> =>
-  ui.ask({ message: `Which version number does ${version} report (such as 0.18.0)?`, flag: "--reports" });
-
 /** Noticing a tag whose bytes changed is the purpose of a pin. */
-function mayBeReplaced({ type, version, replace, commit }: PinRequest, before: Pin, seen: Digest): void {
-  if (!replace) {
+function mayBeReplaced({ args: { type, version }, options }: Input, before: Pin, seen: Digest): void {
+  if (!options.replace) {
     throw new Fault("integrity", `${type} ${version} is pinned to other bytes`, {
       why: [`pinned: ${digestText(before.installer)}`, `seen:   ${digestText(seen)}`],
       next: `clm registry pin ${type} ${version} --replace   # only if you know why they changed`,
       data: { expected: { size: before.installer.size, sha256: before.installer.sha256 }, seen },
     });
   }
-  if (!before.commit || commit !== undefined) return;
+  if (!before.commit || options.commit !== undefined) return;
   throw new Fault("bad-input", `the pin of ${type} ${version} names the commit of the old bytes`, {
     why: `${before.commit}; pass the new one with --commit`,
   });

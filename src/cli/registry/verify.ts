@@ -1,9 +1,9 @@
-import type { Release } from "../../agents/manifest/manifest.js";
+import { fail, ok, skipped, type Verdict } from "../../agents/check.js";
 import { loadType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
 import { type FaultName, faults, isFault } from "../../errors.js";
 import { digestText } from "../../flows/registry/bytes.js";
 import { readCache } from "../../flows/registry/cache.js";
-import { type Fetching, fetchInstaller } from "../../flows/registry/installer.js";
+import { type Fetching, fetchInstaller, type PinnedInstaller } from "../../flows/registry/installer.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler, View } from "../command.js";
 import type { verify } from "./commands.js";
@@ -26,12 +26,13 @@ export const run: Handler<typeof verify> = async ({ args, options }, clm) => {
   return Math.max(0, ...rows.map(({ fault }) => (fault ? faults[fault].exit : 0)));
 };
 
-interface Result {
+interface Outcome extends Verdict {
+  fault?: FaultName;
+}
+
+interface Result extends Outcome {
   type: string;
   version: string;
-  result: "ok" | "fail" | "skipped";
-  reason: string;
-  fault?: FaultName;
 }
 
 async function verifyInstallers(
@@ -43,35 +44,30 @@ async function verifyInstallers(
     (versions.length > 0 ? versions : Object.keys(manifest.versions)).map((version) => ({
       type: manifest.type,
       version,
-      release: releaseOf(manifest, version),
+      installer: releaseOf(manifest, version).installer,
     })),
   );
+  const verify = cached ? verifyCached : verifyFetched;
   const results: Result[] = [];
-  for (const { release, ...version } of chosen) {
-    results.push({ ...version, ...(cached ? verifyCached(session, release) : await verifyFetched(session, release)) });
+  for (const { installer, ...version } of chosen) {
+    results.push({ ...version, ...(installer ? await verify(session, installer) : skipped("it has no installer")) });
   }
   return results;
 }
 
-type Verdict = Pick<Result, "result" | "reason" | "fault">;
-
-function verifyCached({ configDir }: Fetching, { installer }: Release): Verdict {
-  if (!installer) return withoutInstaller;
+function verifyCached({ configDir }: Fetching, installer: PinnedInstaller): Outcome {
   const kept = readCache(configDir, installer);
-  if (kept.is === "there") return { result: "ok", reason: digestText(installer) };
-  if (kept.is === "missing") return { result: "skipped", reason: "not in the cache" };
-  return { result: "fail", reason: "the cached copy is damaged; it will be fetched again", fault: "integrity" };
+  if (kept.is === "there") return ok(digestText(installer));
+  if (kept.is === "missing") return skipped("not in the cache");
+  return { ...fail("the cached copy is damaged; it will be fetched again"), fault: "integrity" };
 }
 
-const withoutInstaller: Verdict = { result: "skipped", reason: "it has no installer" };
-
-async function verifyFetched(session: Fetching, { installer }: Release): Promise<Verdict> {
-  if (!installer) return withoutInstaller;
+async function verifyFetched(session: Fetching, installer: PinnedInstaller): Promise<Outcome> {
   try {
     await fetchInstaller(session, installer);
-    return { result: "ok", reason: digestText(installer) };
+    return ok(digestText(installer));
   } catch (error) {
     if (!isFault(error, "integrity", "unreachable")) throw error;
-    return { result: "fail", reason: [error.message, ...error.why].join("; "), fault: error.fault };
+    return { ...fail([error.message, ...error.why].join("; ")), fault: error.fault };
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Fault } from "../../errors.js";
-import { CutShort, type Opened } from "./open.js";
+import type { Received } from "./read-source.js";
 
 export interface Digest {
   size: number;
@@ -15,13 +15,10 @@ export const digestOf = (bytes: Uint8Array): Digest => ({
 export const sameDigest = (a: Digest, b: Digest): boolean => a.size === b.size && a.sha256 === b.sha256;
 
 export const digestText = ({ size, sha256 }: Digest): string => `${size} bytes, sha256 ${sha256}`;
-type OnBytes = (count: number) => void;
 
-/** Reads the pinned bytes; stops at the first byte too many. */
-export async function takePinned(from: string, opened: Opened, pinned: Digest, onBytes: OnBytes): Promise<Buffer> {
-  const { bytes, trouble } = await take(opened, pinned.size, onBytes);
+export function mustBePinned(from: string, { bytes, trouble }: Received, pinned: Digest): void {
   const seen = digestOf(bytes);
-  if (!trouble && sameDigest(seen, pinned)) return bytes;
+  if (!trouble && sameDigest(seen, pinned)) return;
   const remark = isWebPage(bytes) ? "it is a web page, not a script" : trouble;
   throw new Fault("integrity", `${from} did not return the pinned installer`, {
     why: [`pinned: ${digestText(pinned)}`, `seen:   ${digestText(seen)}`, ...(remark ? [remark] : [])],
@@ -29,13 +26,11 @@ export async function takePinned(from: string, opened: Opened, pinned: Digest, o
   });
 }
 
-/** Reads a script that is not pinned yet. */
-export async function takeScript(from: string, opened: Opened, most: number, onBytes: OnBytes): Promise<Buffer> {
-  const { bytes, trouble } = await take(opened, most, onBytes);
-  const wrong = trouble ?? whyNoScript(bytes);
-  if (!wrong) return bytes;
+/** For an installer that is not pinned yet. */
+export function mustBeScript(from: string, { bytes, trouble = whyNoScript(bytes) }: Received): void {
+  if (!trouble) return;
   throw new Fault("integrity", `${from} did not return a shell script`, {
-    why: wrong,
+    why: trouble,
     data: { from, seen: digestOf(bytes) },
   });
 }
@@ -48,20 +43,3 @@ function whyNoScript(bytes: Buffer): string | undefined {
 
 const isWebPage = (bytes: Buffer): boolean =>
   /^\s*<(!doctype|html|head|\?xml)/i.test(bytes.subarray(0, 200).toString("latin1"));
-
-async function take(opened: Opened, most: number, onBytes: OnBytes): Promise<{ bytes: Buffer; trouble?: string }> {
-  const chunks: Buffer[] = [];
-  let count = 0;
-  try {
-    for await (const chunk of opened.chunks) {
-      chunks.push(chunk);
-      count += chunk.length;
-      onBytes(count);
-      if (count > most) return { bytes: Buffer.concat(chunks), trouble: `it is longer than ${most} bytes` };
-    }
-  } catch (error) {
-    if (!(error instanceof CutShort)) throw error;
-    return { bytes: Buffer.concat(chunks), trouble: `it was cut short: ${error.message}` };
-  }
-  return { bytes: Buffer.concat(chunks) };
-}

@@ -4,13 +4,15 @@ import type { Release } from "../../agents/manifest/manifest.js";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import type { Session } from "../session.js";
-import { takePinned } from "./bytes.js";
+import { withProgress } from "../with-progress.js";
+import { type Digest, mustBePinned, mustBeScript } from "./bytes.js";
 import { cachePath, dropFromCache, keepInCache, readCache } from "./cache.js";
-import { type Opened, openSource, type Timeouts } from "./open.js";
+import { readSource, type Timeouts } from "./read-source.js";
 
+export type PinnedInstaller = NonNullable<Release["installer"]>;
+
+/** Checked bytes, as they go to hosts. */
 export interface Installer {
-  /** In the cache. Hosts get `bytes`, which were checked. */
-  path: string;
   bytes: Buffer;
   sha256: string;
 }
@@ -25,48 +27,48 @@ export type Fetching = Pick<Session, "ui" | "configDir" | "signal" | "argv"> & {
 /** The pinned bytes of a release's installer; otherwise throws and caches nothing. */
 export async function fetchInstaller(
   session: Fetching,
-  pinned: NonNullable<Release["installer"]>,
+  pinned: PinnedInstaller,
   options: FetchOptions = {},
 ): Promise<Installer> {
   const { configDir, ui, gate } = session;
   const { sha256 } = pinned;
-  const path = cachePath(configDir, sha256);
   if (options.file === undefined) {
     const kept = readCache(configDir, pinned);
-    if (kept.is === "there") return { path, bytes: kept.bytes, sha256 };
+    if (kept.is === "there") return { bytes: kept.bytes, sha256 };
     if (kept.is === "damaged") {
-      ui.warn(`${path} is not the installer it was kept as; fetching it again`);
+      ui.warn(`${cachePath(configDir, sha256)} is not the installer it was kept as; fetching it again`);
       if (!gate.dryRun) dropFromCache(configDir, sha256);
     }
   }
-  const bytes = await fetchFrom(session, pinned.url, options, (from, opened, onBytes) =>
-    takePinned(from, opened, pinned, (count) => onBytes(`${count} of ${pinned.size} bytes`)),
-  );
+  const bytes = await fetchFrom(session, pinned.url, options, pinned);
   if (!gate.dryRun) keepInCache(configDir, bytes, sha256);
-  return { path, bytes, sha256 };
+  return { bytes, sha256 };
 }
 
-/** Opens the user's copy or the URL, with progress. */
+// Installers of known versions are far smaller.
+const maxUnpinned = 8 * 1024 * 1024;
+
+/** Reads the user's copy or the URL: the pinned bytes, or without a pin any shell script. */
 export async function fetchFrom(
   { ui, signal, argv }: Fetching,
   url: string,
   { file, idle = 20_000, whole = 300_000 }: FetchOptions,
-  take: (from: string, opened: Opened, onBytes: (told: string) => void) => Promise<Buffer>,
+  pinned?: Digest,
 ): Promise<Buffer> {
   const source = file === undefined ? new URL(url) : pathToFileURL(resolve(file));
   const from = file ?? source.href;
-  const progress = ui.progress(`fetch the installer from ${file ?? (source.host || from)}`);
-  let opened: Opened | undefined;
+  const total = pinned ? ` of ${pinned.size}` : "";
   try {
-    opened = await openSource(source, { idle, whole }, signal);
-    const bytes = await take(from, opened, (told) => progress.update(told));
-    progress.done();
-    return bytes;
+    return await withProgress(ui, `fetch the installer from ${file ?? (source.host || from)}`, async (progress) => {
+      const onBytes = (count: number) => progress.update(`${count}${total} bytes`);
+      const maxBytes = pinned?.size ?? maxUnpinned;
+      const received = await readSource(source, { idle, whole, signal, maxBytes, onBytes });
+      if (pinned) mustBePinned(from, received, pinned);
+      else mustBeScript(from, received);
+      return received.bytes;
+    });
   } catch (error) {
-    progress.fail();
     throw error instanceof Fault ? withWayOut(error, argv, file, url) : error;
-  } finally {
-    opened?.close();
   }
 }
 

@@ -11,59 +11,59 @@ export interface Timeouts {
   whole: number;
 }
 
-export interface Opened {
-  /** Throws `CutShort` when it ends early. */
-  chunks: AsyncIterable<Buffer>;
-  close(): void;
+interface ReadOptions extends Timeouts {
+  signal: AbortSignal;
+  maxBytes: number;
+  onBytes: (count: number) => void;
 }
 
-export class CutShort extends Error {}
+export interface Received {
+  bytes: Buffer;
+  /** Why these are not all. */
+  trouble?: string;
+}
 
-/** Opens a URL. Throws `unreachable` when there is no response. */
-export async function openSource(from: URL, timeout: Timeouts, signal: AbortSignal): Promise<Opened> {
+/** Reads a URL, at most to the first byte too many. Throws `unreachable` when there is no response. */
+export async function readSource(
+  from: URL,
+  { idle, whole, signal, maxBytes, onBytes }: ReadOptions,
+): Promise<Received> {
   const stop = new AbortController();
   const late = (why: string) => () => stop.abort(new Error(why));
-  const idle = setTimeout(late(`nothing came for ${timeout.idle / 1000} s`), timeout.idle);
-  const whole = setTimeout(late(`it took longer than ${timeout.whole / 1000} s`), timeout.whole);
+  const silent = setTimeout(late(`nothing came for ${idle / 1000} s`), idle);
+  const slow = setTimeout(late(`it took longer than ${whole / 1000} s`), whole);
   const either = AbortSignal.any([signal, stop.signal]);
-  const close = () => {
-    clearTimeout(idle);
-    clearTimeout(whole);
-    stop.abort(new Error("no more was wanted"));
-  };
-  /** Node reports only that it was aborted. */
-  const reason = (error: unknown): string => {
-    signal.throwIfAborted();
-    const why = stop.signal.aborted ? stop.signal.reason : error;
-    // For a name with several addresses the error has a code and no message.
-    return why instanceof Error ? why.message || String((why as NodeJS.ErrnoException).code) : String(why);
-  };
-
-  async function* chunksOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    try {
-      for await (const chunk of stream) {
-        idle.refresh();
-        yield chunk;
-      }
-    } catch (error) {
-      throw new CutShort(reason(error));
-    }
-  }
-
+  const chunks: Buffer[] = [];
+  let stream: AsyncIterable<Buffer> | undefined;
+  let count = 0;
   try {
-    const stream = from.protocol === "file:" ? await readFrom(fileURLToPath(from), either) : await ask(from, either);
-    idle.refresh();
-    return { chunks: chunksOf(stream), close };
-  } catch (error) {
-    try {
-      if (error instanceof Fault) throw error;
-      const details = { why: reason(error), data: { url: from.href }, cause: error };
-      throw new Fault("unreachable", `${from.href} cannot be read`, details);
-    } finally {
-      close();
+    stream = from.protocol === "file:" ? await readFrom(fileURLToPath(from), either) : await ask(from, either);
+    silent.refresh();
+    for await (const chunk of stream) {
+      silent.refresh();
+      chunks.push(chunk);
+      count += chunk.length;
+      onBytes(count);
+      if (count > maxBytes) return { bytes: Buffer.concat(chunks), trouble: `it is longer than ${maxBytes} bytes` };
     }
+    return { bytes: Buffer.concat(chunks) };
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    signal.throwIfAborted();
+    // Node reports only that it was aborted.
+    const why = reasonOf(stop.signal.aborted ? stop.signal.reason : error);
+    if (stream) return { bytes: Buffer.concat(chunks), trouble: `it was cut short: ${why}` };
+    throw new Fault("unreachable", `${from.href} cannot be read`, { why, data: { url: from.href }, cause: error });
+  } finally {
+    clearTimeout(silent);
+    clearTimeout(slow);
+    stop.abort(new Error("no more was wanted"));
   }
 }
+
+/** For a name with several addresses the error has a code and no message. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
 
 async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
   // Opening a named pipe without a writer would block forever.
@@ -82,10 +82,8 @@ async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>
     const headers = { "accept-encoding": "identity", "user-agent": "clm" };
     request(url, { signal, agent: false, headers }, resolve).on("error", reject).end();
   });
-  mustBeItself(
-    url,
-    response.on("error", () => {}),
-  );
+  response.on("error", () => {});
+  mustBeItself(url, response);
   return response;
 }
 
