@@ -1,4 +1,4 @@
-import type { Check } from "../agents/check.js";
+import { skipped, type Verdict } from "../agents/check.js";
 import { fill } from "../agents/files/template.js";
 import type { Values } from "../agents/manifest/fields.js";
 import type { ServiceRequest } from "../agents/manifest/manifest.js";
@@ -9,7 +9,7 @@ import { redactedBody } from "../text/redacted-json.js";
 import { requestFromHere } from "./service/from-here.js";
 import { requestFromHost } from "./service/from-host.js";
 import { judgeResponse } from "./service/judge-response.js";
-import { defaultTimeout, type ServiceQuery } from "./service/query.js";
+import type { ServiceQuery } from "./service/query.js";
 import type { Session } from "./session.js";
 
 /** From the control machine or, given a connection, from that host. The result names only the host of the URL. */
@@ -18,19 +18,18 @@ export async function askService(
   request: ServiceRequest,
   values: Values,
   from?: Connection,
-  { timeout = defaultTimeout }: { timeout?: number } = {},
-): Promise<Check> {
-  const id = "service";
+  timeout = 15_000,
+): Promise<Verdict> {
   for (const value of Object.values(values)) if (value instanceof Secret) ui.hide(value);
   const query = queryFrom(request, values);
-  if (!query) return { id, result: "skipped", reason: "a value that the request needs is not set" };
+  if (!query) return skipped("a value that the request needs is not set");
   const response = await (from
     ? requestFromHost(from, query, signal, timeout)
     : requestFromHere(query, signal, timeout));
   // A service may echo the key. Redacted before anything is cut: half a key would not be recognised.
   const answer = "body" in response ? { ...response, body: redactedBody(response.body, ui.redact) } : response;
   const { reason, ...verdict } = judgeResponse(query, request, answer);
-  return { id, ...verdict, reason: ui.redact(reason) };
+  return { ...verdict, reason: ui.redact(reason) };
 }
 
 /** Undefined when the URL needs a value that is not set. Headers and parts of the body that do are left out. */
@@ -57,9 +56,7 @@ function urlFrom(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url && (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "") return url;
   // Not quoted: it may contain a key.
-  throw new Fault("bad-input", "not a valid URL", {
-    why: "it must start with http:// or https://",
-  });
+  throw new Fault("bad-input", "not a valid URL", { why: "it must start with http:// or https://" });
 }
 
 function headersFrom(headers: Record<string, string>, values: Record<string, string>): Record<string, string> {

@@ -1,7 +1,7 @@
 import { checkAnswer } from "../../agents/manifest/fields.js";
 import type { Field } from "../../agents/manifest/manifest.js";
 import { Fault } from "../../errors.js";
-import { addressFrom, isAddress } from "../../flows/provider/address.js";
+import { checkAnswerOrAddress } from "../../flows/provider/address.js";
 import { flagFor, type KnownType, keyField, secretFields } from "../../flows/provider/types.js";
 import { parseSource, referenceOf, type SecretSource, secretFrom } from "../../flows/secret-source.js";
 import type { Session } from "../../flows/session.js";
@@ -17,13 +17,16 @@ export interface AnswerOptions {
   model: string | undefined;
   /** By field. */
   fields: [string, string][];
-  /** By field; `key` stands for the secret of a type that has only one. */
-  secrets: [string | typeof key, SecretSource][];
-  /** Secrets that are read each time instead of being stored. */
-  references: [string | typeof key, SecretSource][];
+  secrets: SecretAnswer[];
 }
 
-const key = Symbol("the key of the type");
+interface SecretAnswer {
+  /** Without it, the key of the type. */
+  field?: string;
+  source: SecretSource;
+  /** Otherwise it is read each time. */
+  stored: boolean;
+}
 
 export function answersFrom(path: string, options: OptionValues<typeof answerOptions>): AnswerOptions {
   const { model, endpoint, region, set, keyFile, keyRef, keyStdin, secret, secretRef } = options;
@@ -34,12 +37,12 @@ export function answersFrom(path: string, options: OptionValues<typeof answerOpt
   if (endpoint !== undefined) fields.push(["endpoint", endpoint]);
   if (region !== undefined) fields.push(["region", region]);
   if (fields.some(([name]) => name === "model")) throw usage(path, "set the model with --model");
-  const secrets: AnswerOptions["secrets"] = secret.map((text) => sourceAssignment("--secret", text));
-  if (keyStdin) secrets.push([key, { kind: "stdin" }]);
-  if (keyFile !== undefined) secrets.push([key, parseSource(`file:${keyFile}`)]);
-  const references: AnswerOptions["references"] = secretRef.map((text) => sourceAssignment("--secret-ref", text));
-  if (keyRef !== undefined) references.push([key, parseSource(keyRef)]);
-  return { path, model, fields, secrets, references };
+  const secrets = secret.map((text) => secretAssignment("--secret", text, true));
+  if (keyStdin) secrets.push({ source: { kind: "stdin" }, stored: true });
+  if (keyFile !== undefined) secrets.push({ source: parseSource(`file:${keyFile}`), stored: true });
+  secrets.push(...secretRef.map((text) => secretAssignment("--secret-ref", text, false)));
+  if (keyRef !== undefined) secrets.push({ source: parseSource(keyRef), stored: false });
+  return { path, model, fields, secrets };
 }
 
 /** The same, checked against the type, with the secrets read. */
@@ -55,25 +58,22 @@ export interface Answers {
 
 /** Checks every answer before anything is fetched or asked. */
 export async function checkAnswers(session: Session, type: KnownType, options: AnswerOptions): Promise<Answers> {
-  const named = (pairs: AnswerOptions["secrets"]) =>
-    pairs.map(([name, source]): [string, SecretSource] => [name === key ? keyName(type) : name, source]);
-  const [secrets, references] = [named(options.secrets), named(options.references)];
-  for (const [name] of [...secrets, ...references]) mustBeSecret(type, name);
-  const names = [...options.fields, ...secrets, ...references].map(([name]) => name);
+  const named = options.secrets.map((each) => ({ ...each, field: each.field ?? keyName(type) }));
+  for (const { field } of named) mustBeSecret(type, field);
+  const names = [...options.fields.map(([name]) => name), ...named.map(({ field }) => field)];
   const twice = names.find((name, at) => names.indexOf(name) < at);
   if (twice) throw usage(options.path, `${twice} is given twice`);
   const fields = options.fields.map(([name, text]) => [name, checkPlain(type, name, text)]);
-  const read = async (pairs: [string, SecretSource][]) => {
-    const values: Record<string, Secret> = {};
-    for (const [name, source] of pairs) values[name] = await secretOf(session, type, name, source);
-    return values;
-  };
-  return {
-    fields: Object.fromEntries(fields),
-    secrets: await read(secrets),
-    fetched: await read(references),
-    references: Object.fromEntries(references.map(([name, source]) => [name, spelled(source)])),
-  };
+  const answers: Answers = { fields: Object.fromEntries(fields), secrets: {}, fetched: {}, references: {} };
+  for (const { field, source, stored } of named) {
+    const value = await secretOf(session, type, field, source);
+    if (stored) answers.secrets[field] = value;
+    else {
+      answers.fetched[field] = value;
+      answers.references[field] = spelled(source);
+    }
+  }
+  return answers;
 }
 
 function keyName(type: KnownType): string {
@@ -114,7 +114,7 @@ function checkPlain(type: KnownType, name: string, text: string): string {
       why: `every user of this machine can read process arguments; use ${flagFor(type, field)}`,
     });
   }
-  const answer = checkAnswer(field, isAddress(field) ? addressFrom(text) : text);
+  const answer = checkAnswerOrAddress(field, text);
   if (answer !== "") return answer;
   throw new Fault("bad-input", `${name} is empty`, {
     why: `clm provider update NAME --unset ${name} removes the value`,
@@ -156,7 +156,7 @@ function assignment(flag: string, text: string): [name: string, value: string] {
 }
 
 /** Splits `field=env:NAME`. */
-function sourceAssignment(flag: string, text: string): [name: string, source: SecretSource] {
-  const [name, source] = assignment(flag, text);
-  return [name, parseSource(source)];
+function secretAssignment(flag: string, text: string, stored: boolean): SecretAnswer {
+  const [field, source] = assignment(flag, text);
+  return { field, source: parseSource(source), stored };
 }

@@ -1,4 +1,4 @@
-import { type Check, fail, ok, warn } from "../../agents/check.js";
+import { type Check, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
 import { type Fault, isFault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
@@ -10,7 +10,8 @@ export async function checkHost(session: Session, host: Host): Promise<Check[]> 
   try {
     const connection = await session.pool.connect(host);
     const facts = await readFacts(connection, session.now, session.signal);
-    return [...reachedChecks(host, facts), await checkSudo(connection, facts, session.signal), ...judge(facts)];
+    const sudo: Check = { id: "sudo", ...(await checkSudo(connection, facts, session.signal)) };
+    return [...reachedChecks(host, facts), sudo, ...judge(facts)];
   } catch (error) {
     session.signal.throwIfAborted();
     if (!isFault(error) || isFault(error, "interrupted")) throw error;
@@ -19,9 +20,9 @@ export async function checkHost(session: Session, host: Host): Promise<Check[]> 
 }
 
 export const reachedChecks = ({ address }: Host, { user }: Facts): Check[] => [
-  { id: "ssh.reach", result: "ok", reason: `${address} answers` },
-  { id: "ssh.key", result: "ok", reason: "its key is trusted" },
-  { id: "ssh.login", result: "ok", reason: `${user} can log in` },
+  { id: "ssh.reach", ...ok(`${address} answers`) },
+  { id: "ssh.key", ...ok("its key is trusted") },
+  { id: "ssh.login", ...ok(`${user} can log in`) },
 ];
 
 const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
@@ -30,29 +31,26 @@ const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
 function stoppedBy(fault: Fault): Check[] {
   const failed = fault.who === "trust" ? "ssh.key" : fault.fault === "unreachable" ? "ssh.reach" : "ssh.login";
   const at = sshChecks.indexOf(failed);
+  const left = [...sshChecks.slice(at + 1), "sudo", ...factChecks.map(({ id }) => id)];
   return [
-    ...sshChecks.slice(0, at).map((id): Check => ({ id, result: "ok", reason: "passed" })),
-    { id: failed, result: "fail", reason: reasonOf(fault), ...(fault.next[0] && { fix: fault.next[0] }) },
-    ...[...sshChecks.slice(at + 1), "sudo", ...factChecks.map(({ id }) => id)].map(
-      (id): Check => ({ id, result: "skipped", reason: `needs ${failed}` }),
-    ),
+    ...sshChecks.slice(0, at).map((id) => ({ id, ...ok("passed") })),
+    { id: failed, ...fail(reasonOf(fault), fault.next[0]) },
+    ...left.map((id) => ({ id, ...skipped(`needs ${failed}`) })),
   ];
 }
 
 const reasonOf = (fault: Fault): string => [fault.message, ...fault.why].join(": ");
 
-async function checkSudo(connection: Connection, facts: Facts, signal: AbortSignal): Promise<Check> {
-  const id = "sudo";
-  if (facts.sudo === "root") return { id, result: "ok", reason: "logs in as root" };
+async function checkSudo(connection: Connection, facts: Facts, signal: AbortSignal): Promise<Verdict> {
+  if (facts.sudo === "root") return ok("logs in as root");
   try {
     // Not as recorded: the host's sudo settings may have changed.
     const { stdout } = await run(connection.as("root", facts.sudo), "id -u", { timeout: 60_000, signal });
-    if (stdout.trim() === "0") return { id, result: "ok", reason: `${facts.user} becomes root (${facts.sudo})` };
-    return { id, result: "fail", reason: `sudo gave uid ${stdout.trim()}` };
+    if (stdout.trim() === "0") return ok(`${facts.user} becomes root (${facts.sudo})`);
+    return fail(`sudo gave uid ${stdout.trim()}`);
   } catch (error) {
     if (!isFault(error, "sudo-refused", "remote-timeout")) throw error;
-    const fix = `on the host: echo '${facts.user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/clm`;
-    return { id, result: "fail", reason: reasonOf(error), fix };
+    return fail(reasonOf(error), `on the host: echo '${facts.user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/clm`);
   }
 }
 
@@ -78,7 +76,7 @@ const ownRequirements: HostRequirements = {
   disk_min_mb: 200,
 };
 
-const factChecks: { id: string; judge: (facts: Facts, requires: HostRequirements) => Omit<Check, "id"> }[] = [
+const factChecks: { id: string; judge: (facts: Facts, requires: HostRequirements) => Verdict }[] = [
   {
     id: "system.os",
     judge: ({ os, os_version, os_name }, { systems }) =>

@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/check.js";
+import { type Check, skipped } from "../../agents/check.js";
 import type { Values } from "../../agents/manifest/fields.js";
 import type { Connection } from "../../remote/connection.js";
 import { isLoopback } from "../service/loopback.js";
@@ -16,17 +16,11 @@ export async function tryProvider(
   from?: Connection,
 ): Promise<Check> {
   const id = `provider.${name}`;
-  if (!type.test) {
-    return {
-      id,
-      result: "skipped",
-      reason: `${type.title} has no free request to test with; the first chat will show`,
-    };
-  }
+  if (!type.test) return { id, ...skipped(`${type.title} has no free request to test with; the first chat will show`) };
   if (!from && isOnAgentHost(type, values)) {
-    return { id, result: "skipped", reason: "will be tested from the agent's host at configure" };
+    return { id, ...skipped("will be tested from the agent's host at configure") };
   }
-  return { ...(await askService(session, type.test, values, from)), id };
+  return { id, ...(await askService(session, type.test, values, from)) };
 }
 
 /** A loopback address means the agent's own host, not the machine that runs clm. */

@@ -19,9 +19,12 @@ export async function providerTypes(configDir: string): Promise<KnownType[]> {
   return [...found.values()];
 }
 
+export const typeCalled = (types: KnownType[], word: string): KnownType | undefined =>
+  types.find(({ name }) => name === word) ?? types.find(({ aliases }) => aliases.includes(word));
+
 export async function findType(configDir: string, word: string): Promise<KnownType> {
   const types = await providerTypes(configDir);
-  const found = types.find(({ name }) => name === word) ?? types.find(({ aliases }) => aliases.includes(word));
+  const found = typeCalled(types, word);
   if (found) return found;
   const names = types.flatMap(({ name, aliases }) => [name, ...aliases]);
   throw new Fault("not-found", `no provider type is called '${word}'`, {

@@ -1,10 +1,7 @@
-import type { Check } from "../../agents/check.js";
+import { fail, ok, type Verdict, warn } from "../../agents/check.js";
 import type { ServiceRequest } from "../../agents/manifest/manifest.js";
 import { isRecord } from "../../text/record.js";
 import type { ServiceFailure, ServiceQuery, ServiceResponse } from "./query.js";
-
-type Verdict = Omit<Check, "id">;
-const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
 
 /** Judges key and address by the response. The URL may contain a key: only its host is named. */
 export function judgeResponse(
@@ -26,7 +23,7 @@ export function judgeResponse(
   if (says !== undefined && member(body, says) !== true) {
     return fail(`${host} rejected the request: ${words ?? `${says} is not true`}`, "check the key");
   }
-  return { result: "ok", reason: `${host} answers (${status})` };
+  return ok(`${host} answers (${status})`);
 }
 
 function unexpected(host: string, { status, location }: ServiceResponse, seen: string): Verdict {
@@ -34,8 +31,7 @@ function unexpected(host: string, { status, location }: ServiceResponse, seen: s
   if (status === 404) return fail(`${host} has nothing at that path (${seen})`, "check the address");
   if (status === 402) return fail(`${host} requires payment (${seen})`, "check the account's credit");
   // A rate limit means that the key was accepted.
-  if (status === 429)
-    return { result: "warn", reason: `${host} limits the request rate (${seen})`, fix: "try again later" };
+  if (status === 429) return warn(`${host} limits the request rate (${seen})`, "try again later");
   if (status >= 300 && status < 400) {
     const elsewhere = location && URL.canParse(location) ? new URL(location).host : undefined;
     const to = elsewhere && elsewhere !== host ? ` to ${elsewhere}` : "";

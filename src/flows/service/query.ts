@@ -19,8 +19,5 @@ export interface ServiceFailure {
   detail?: string;
 }
 
-/** Milliseconds in total. */
-export const defaultTimeout = 15_000;
-
 /** Bytes. A list of models is far shorter. */
 export const maxBytes = 1024 * 1024;

@@ -40,7 +40,7 @@ const ask = async (
   timeout = 15_000,
 ) => {
   const { result, said } = await inSession({ configDir: scratch() }, (session) =>
-    askService(session, question, values, from, { timeout }),
+    askService(session, question, values, from, timeout),
   );
   return { ...result, said: said() };
 };
@@ -59,7 +59,7 @@ describe.each(roads)("asked from %s", (_, from) => {
       },
     });
     const check = await ask(question, from, { api_key: new Secret(planted), model: "m1" });
-    expect(check).toMatchObject({ id: "service", result: "ok", reason: `${host} answers (200)` });
+    expect(check).toMatchObject({ result: "ok", reason: `${host} answers (200)` });
     expect(asked).toHaveLength(1);
     expect(asked[0]).toMatchObject({ method: "POST", headers: { authorization: `Bearer ${planted}` } });
     expect(asked[0]?.path).toBe("/v1/m1?q={a,b}[1-3]");

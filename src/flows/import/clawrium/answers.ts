@@ -1,7 +1,6 @@
-import { checkAnswer } from "../../../agents/manifest/fields.js";
 import type { Field } from "../../../agents/manifest/manifest.js";
 import { isFault } from "../../../errors.js";
-import { addressFrom, isAddress } from "../../provider/address.js";
+import { checkAnswerOrAddress } from "../../provider/address.js";
 
 /** The values among `given` that are valid for the fields, and the names of the others. */
 export function answersFrom(
@@ -30,7 +29,7 @@ function textOf(value: unknown): string | undefined {
 
 function allowed(field: Field, text: string): string | undefined {
   try {
-    return checkAnswer(field, isAddress(field) ? addressFrom(text) : text);
+    return checkAnswerOrAddress(field, text);
   } catch (error) {
     if (isFault(error, "bad-input")) return undefined;
     throw error;

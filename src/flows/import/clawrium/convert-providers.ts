@@ -1,7 +1,7 @@
 import type { Provider } from "../../../state/providers.js";
 import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
-import { type KnownType, secretFields } from "../../provider/types.js";
+import { secretFields, typeCalled } from "../../provider/types.js";
 import { answersFrom } from "./answers.js";
 import { type Conversion, type ConvertedFleet, importedSecret, type Outcome, skipped } from "./conversion.js";
 import { freeName, validName } from "./names.js";
@@ -28,7 +28,7 @@ export function convertProviders(input: Input): Output {
 
 function convertProvider({ old, types, now }: Input, entry: OldProvider, names: Set<string>, output: Output): Outcome {
   if (output.byOldName.has(entry.name)) return skipped("another provider has that name");
-  const type = typeCalled(types, entry.type);
+  const type = typeCalled(types, own(otherTypes, entry.type) ?? entry.type);
   if (!type) return skipped(`there is no provider type ${entry.type}`);
   const plainFields = type.fields.filter(({ secret }) => !secret);
   const given = Object.entries({ endpoint: entry.endpoint, region: entry.region });
@@ -55,9 +55,4 @@ function convertProvider({ old, types, now }: Input, entry: OldProvider, names: 
   output.byOldName.set(entry.name, { name, provider });
   const lacks = secrets.find(({ required, secret }) => required && !own(bucket, secret));
   return { to: name, ...(lacks && { remark: `its key is missing: clm provider update ${name} --key-stdin` }) };
-}
-
-function typeCalled(types: KnownType[], word: string): KnownType | undefined {
-  const name = own(otherTypes, word) ?? word;
-  return types.find((type) => type.name === name) ?? types.find(({ aliases }) => aliases.includes(name));
 }
