@@ -30,7 +30,7 @@ export async function ensureBase(release: Release, told: WorkOptions): Promise<s
   await mkdir(paths().cache, { recursive: true });
   // Closed to others: it is full of setuid programs without updates.
   await mkdir(home, { recursive: true, mode: 0o700 });
-  const waiting = () => told.progress?.(`waiting for another clm that makes the ${release} base`);
+  const waiting = () => told.progress.update(`waiting for another clm that makes the ${release} base`);
   await withLock(home, { signal: told.signal, waiting }, async () => {
     if (existsSync(tree)) return;
     for (const left of await readdir(home)) await discard(join(home, left));
@@ -48,7 +48,7 @@ export async function ensureBase(release: Release, told: WorkOptions): Promise<s
 
 async function build(release: Release, building: string, told: WorkOptions): Promise<void> {
   const making = `making the ${release} base, once for all labs`;
-  told.progress?.(`${making} (about half a minute)`);
+  told.progress.update(`${making} (about half a minute)`);
   const settings = join(building, "apt.conf");
   // Readable by root only: it may contain a proxy's password.
   await writeFile(settings, archiveSettings((await attempt("apt-config", ["dump"])).stdout), { mode: 0o600 });
@@ -56,9 +56,9 @@ async function build(release: Release, building: string, told: WorkOptions): Pro
   await writeFile(settling, settle);
   const mirror = await ownMirror(release);
   const step = (line: string) => {
-    told.output?.(line);
+    told.progress.output(line);
     const [, doing] = /^I: (.*?)\.\.\.$/.exec(line) ?? [];
-    if (doing) told.progress?.(`${making}: ${doing}`);
+    if (doing) told.progress.update(`${making}: ${doing}`);
   };
   // In its own namespaces, which end with it: a kill leaves only files, no process and no mount.
   const confined = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];

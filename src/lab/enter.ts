@@ -1,21 +1,18 @@
-import type { StdioOptions } from "node:child_process";
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import { members } from "./cgroup.js";
-import type { CommandOptions, CommandResult } from "./command.js";
-import { attempt, searchPath } from "./command.js";
+import { attempt, type CommandOptions, type CommandResult, searchPath } from "./command.js";
 import { mustBeRoot } from "./machine.js";
-import type { HostNames } from "./names.js";
-import { isLabName, labNames, splitHostName } from "./names.js";
+import { type HostNames, isLabName, labNames, splitHostName } from "./names.js";
 import { readRecord } from "./record.js";
 
-/** Runs a program as root in a host, without SSH, which may not answer. Returns the exit code. Default: our streams. */
-export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
+/** Runs a program on our streams as root in a host, without SSH, which may not answer. Returns the exit code. */
+export async function enter(name: string, argv: string[]): Promise<number> {
   mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
   const [program = "", ...args] = await enterCommand(await findHost(name), argv);
-  const child = spawn(program, args, { stdio: options.stdio ?? "inherit", env: { ...process.env, PATH: searchPath } });
+  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, PATH: searchPath } });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     // As in a shell.

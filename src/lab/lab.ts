@@ -7,5 +7,5 @@ export { mustBePossible } from "./preconditions.js";
 export { recordedLabs } from "./record.js";
 export { status } from "./status.js";
 export { isLabAddress } from "./subnet.js";
-export type { HostState, Lab, LabHost, LabOptions, Release } from "./types.js";
-export { type UpOptions, up } from "./up.js";
+export type { Lab, LabHost, LabOptions } from "./types.js";
+export { up } from "./up.js";

@@ -12,6 +12,9 @@ flock 9
 echo held
 exec cat >/dev/null`;
 
+/** Locked for what all labs of the machine share: subnets and the packet filter. */
+export const machineDirectory = "/run/clm-lab";
+
 export interface LockOptions {
   signal?: AbortSignal | undefined;
   /** Called once when the lock is held by another process. */

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault } from "../errors.js";
+import type { Progress } from "../ui/ui.js";
 import { attempt, hasProgram, run, stopIfAborted } from "./command.js";
-import type { WorkOptions } from "./types.js";
+import type { LabOptions, WorkOptions } from "./types.js";
 
 const needed: [program: string, pkg: string][] = [
   ["mmdebstrap", "mmdebstrap"],
@@ -19,13 +20,6 @@ const needed: [program: string, pkg: string][] = [
 // Ubuntu lacks the keys that sign Debian.
 const keyrings = ["gpg", "pgp"].map((ending) => `/usr/share/keyrings/debian-archive-keyring.${ending}`);
 
-export function missingPackages(options: { internet?: boolean } = {}): string[] {
-  const missing = needed.filter(([program]) => !hasProgram(program)).map(([, pkg]) => pkg);
-  if (!keyrings.some((path) => existsSync(path))) missing.push("debian-archive-keyring");
-  if (options.internet && !hasProgram("nft") && !hasProgram("iptables")) missing.push("nftables");
-  return [...new Set(missing)];
-}
-
 export function mustBeRoot(command: string): void {
   if (process.platform !== "linux") {
     throw new Fault("local-setup", "a lab needs Linux", { why: `this machine runs ${process.platform}` });
@@ -38,28 +32,32 @@ export function mustBeRoot(command: string): void {
 }
 
 /** Missing packages; throws when they cannot be installed from here. */
-export function packagesToInstall(options: { internet?: boolean }): string[] {
-  const missing = missingPackages(options);
+export function packagesToInstall({ internet }: LabOptions): string[] {
+  const lacking = needed.filter(([program]) => !hasProgram(program)).map(([, pkg]) => pkg);
+  if (!keyrings.some((path) => existsSync(path))) lacking.push("debian-archive-keyring");
+  if (internet && !hasProgram("nft") && !hasProgram("iptables")) lacking.push("nftables");
+  const missing = [...new Set(lacking)];
   if (missing.length === 0 || (hasProgram("apt-get") && process.getuid?.() === 0)) return missing;
   throw new Fault("local-setup", `a lab needs packages this machine lacks: ${missing.join(", ")}`, {
     next: `sudo apt-get install ${missing.join(" ")}`,
   });
 }
 
-export async function ensurePackages(options: WorkOptions & { internet?: boolean } = {}): Promise<void> {
+export async function ensurePackages(options: LabOptions & WorkOptions): Promise<void> {
+  const { signal, progress } = options;
   const missing = packagesToInstall(options);
   if (missing.length === 0) return;
   const install = ["install", "--yes", "--no-install-recommends", ...missing];
-  options.progress?.(`installing ${missing.join(", ")}`);
+  progress.update(`installing ${missing.join(", ")}`);
   // Not interruptible: dpkg would have to be repaired by hand.
-  const how = { outlives: true, output: options.output, env: { DEBIAN_FRONTEND: "noninteractive" } };
+  const how = { outlives: true, output: progress.output, env: { DEBIAN_FRONTEND: "noninteractive" } };
   const { code } = await attempt("apt-get", install, how);
   if (code !== 0) {
     // Its package lists are probably missing or old.
     await run("apt-get", ["update"], how);
     await run("apt-get", install, how);
   }
-  stopIfAborted(options.signal);
+  stopIfAborted(signal);
 }
 
 export async function mustHaveSpace(directory: string, megabytes: number, what: string): Promise<void> {
@@ -77,9 +75,9 @@ export async function mustHaveSpace(directory: string, megabytes: number, what: 
 const instances = "/proc/sys/fs/inotify/max_user_instances";
 
 /** Every systemd takes several of the machine's 128 inotify instances: after about 20 hosts, "Too many open files". */
-export async function raiseLimits(output?: (line: string) => void): Promise<void> {
+export async function raiseLimits(progress: Progress): Promise<void> {
   const now = Number(await readFile(instances, "utf8"));
   if (now >= 8192) return;
   await writeFile(instances, "8192\n");
-  output?.(`raised fs.inotify.max_user_instances from ${now} to 8192 until this machine restarts`);
+  progress.output(`raised fs.inotify.max_user_instances from ${now} to 8192 until this machine restarts`);
 }

@@ -26,13 +26,17 @@ export function parseList(text: string): Source[] {
     const [, options, uri, suite, components] =
       /^\s*deb\s+(?:\[([^\]]*)\]\s+)?([^\s[#]+)\s+(\S+)\s+([^#]*)/.exec(line) ?? [];
     if (uri === undefined || suite === undefined) return [];
-    const given = new Map(words(options).map((option) => option.split("=", 2) as [string, string | undefined]));
-    const trust = trustFields.flatMap((field) => {
+    const fields = new Map([
+      ["uris", uri],
+      ["suites", suite],
+      ["components", components ?? ""],
+    ]);
+    for (const option of words(options)) {
+      const [name = "", value] = option.split("=", 2);
       // The one-line form says `arch` where deb822 says `Architectures`.
-      const value = given.get(field === "Architectures" ? "arch" : field.toLowerCase());
-      return value === undefined ? [] : [[field, value.replaceAll(",", " ")]];
-    });
-    return { uris: [uri], suites: [suite], components: words(components), trust: Object.fromEntries(trust) };
+      if (value !== undefined) fields.set(name === "arch" ? "architectures" : name, value.replaceAll(",", " "));
+    }
+    return sourceFrom(fields);
   });
 }
 
@@ -57,17 +61,22 @@ export function parseSources(text: string): Source[] {
     }
     if (!words(fields.get("types")).includes("deb")) return [];
     if (/^(no|false|off|0)$/i.test(fields.get("enabled")?.trim() ?? "yes")) return [];
-    const trust = trustFields.flatMap((field) => {
-      const value = fields.get(field.toLowerCase());
-      return value === undefined ? [] : [[field, value]];
-    });
-    return {
-      uris: words(fields.get("uris")),
-      suites: words(fields.get("suites")),
-      components: words(fields.get("components")),
-      trust: Object.fromEntries(trust),
-    };
+    return sourceFrom(fields);
   });
+}
+
+/** `fields` are named as in deb822, in lower case. */
+function sourceFrom(fields: Map<string, string>): Source {
+  const trust = trustFields.flatMap((field) => {
+    const value = fields.get(field.toLowerCase());
+    return value === undefined ? [] : [[field, value]];
+  });
+  return {
+    uris: words(fields.get("uris")),
+    suites: words(fields.get("suites")),
+    components: words(fields.get("components")),
+    trust: Object.fromEntries(trust),
+  };
 }
 
 /**

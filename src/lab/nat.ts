@@ -3,25 +3,25 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { Fault } from "../errors.js";
 import { lastLines } from "../text/last-lines.js";
+import type { Progress } from "../ui/ui.js";
 import { attempt, hasProgram, run } from "./command.js";
-import { withLock } from "./lock.js";
+import { machineDirectory, withLock } from "./lock.js";
 import { anyFilter, type LabNames } from "./names.js";
 import { network } from "./subnet.js";
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
 // For all labs of the machine: forwarding was off before the first one with internet, so the last one turns it off.
-const machine = "/run/clm-lab";
-const wasOff = `${machine}/forwarding-was-off`;
+const wasOff = `${machineDirectory}/forwarding-was-off`;
 
-export async function openNat(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
-  await withLock(machine, {}, async () => {
+export async function openNat(names: LabNames, subnet: number, progress: Progress): Promise<void> {
+  await withLock(machineDirectory, {}, async () => {
     await closeFilter(names);
     const troubles: string[] = [];
     // iptables first: where it is in use (Docker, ufw), only its rules can allow forwarding.
     for (const attemptRules of [withIptables, withNft]) {
       const trouble = await attemptRules(names, subnet);
-      if (trouble === undefined) return allowForwarding(output);
+      if (trouble === undefined) return allowForwarding(progress);
       troubles.push(...trouble);
       await closeFilter(names);
     }
@@ -33,7 +33,7 @@ export async function openNat(names: LabNames, subnet: number, output: (line: st
 }
 
 export async function closeNat(names: LabNames): Promise<void> {
-  await withLock(machine, {}, async () => {
+  await withLock(machineDirectory, {}, async () => {
     await closeFilter(names);
     if (!existsSync(wasOff) || (await rules()).length > 0) return;
     await writeFile(forwarding, "0\n");
@@ -41,11 +41,11 @@ export async function closeNat(names: LabNames): Promise<void> {
   });
 }
 
-async function allowForwarding(output: (line: string) => void): Promise<void> {
+async function allowForwarding(progress: Progress): Promise<void> {
   if ((await readFile(forwarding, "utf8")).trim() !== "0") return;
   await writeFile(wasOff, "");
   await writeFile(forwarding, "1\n");
-  output("turned on net.ipv4.ip_forward; `clm lab down` turns it off again");
+  progress.output("turned on net.ipv4.ip_forward; `clm lab down` turns it off again");
 }
 
 type Trouble = string[] | undefined;

@@ -2,28 +2,21 @@ import { existsSync } from "node:fs";
 import { readdir, rm, statfs } from "node:fs/promises";
 import { inParallel } from "../async/limit.js";
 import { attempt, run } from "./command.js";
-import { withLock } from "./lock.js";
 import type { HostNames, LabNames } from "./names.js";
 import { readRecord, recordedLabs } from "./record.js";
 import { address, freeSubnet, gateway, knownNetworks } from "./subnet.js";
 
 const namespace = (name: string): string => `/run/netns/${name}`;
 
-/** Takes a free subnet and makes its bridge. One clm at a time chooses on a machine, until `keep` has recorded it. */
-export async function takeSubnet(names: LabNames, signal: AbortSignal, keep: (subnet: number) => Promise<void>) {
-  await withLock("/run/clm-lab", { signal }, async () => {
-    const [addresses, routes] = await Promise.all([
-      run("ip", ["-json", "address", "show"]),
-      run("ip", ["-json", "route", "show", "table", "all", "type", "unicast"]),
-    ]);
-    const records = await Promise.all((await recordedLabs()).map((lab) => readRecord(lab).catch(() => undefined)));
-    const subnet = freeSubnet(
-      knownNetworks(addresses, routes),
-      records.flatMap((record) => record?.subnet ?? []),
-    );
-    await keep(subnet);
-    await ensureBridge(names, subnet);
-  });
+/** The machine must be locked until the subnet is recorded. */
+export async function chooseSubnet(): Promise<number> {
+  const [addresses, routes] = await Promise.all([
+    run("ip", ["-json", "address", "show"]),
+    run("ip", ["-json", "route", "show", "table", "all", "type", "unicast"]),
+  ]);
+  const records = await Promise.all((await recordedLabs()).map((lab) => readRecord(lab).catch(() => undefined)));
+  const recorded = records.flatMap((record) => record?.subnet ?? []);
+  return freeSubnet(knownNetworks(addresses, routes), recorded);
 }
 
 export async function ensureBridge(names: LabNames, subnet: number): Promise<void> {

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import echo from "../../templates/standin/echo.py?raw";
-import type { Release } from "./types.js";
-import { loginUser } from "./types.js";
+import { loginUser, type Release } from "./types.js";
 
 /** Packages of every lab host. Hosts have no internet by default, so all that tests and the stand-in need is here. */
 export const included = `systemd systemd-sysv dbus libpam-systemd openssh-server sudo iproute2 procps python3

@@ -1,12 +1,9 @@
 import { fingerprint } from "../text/fingerprint.js";
 import { answers, isRunning } from "./boot.js";
-import type { HostNames } from "./names.js";
-import { labNameFrom, labNames } from "./names.js";
-import type { LabRecord } from "./record.js";
-import { readRecord, recordedLabs } from "./record.js";
+import { type HostNames, labNameFrom, labNames } from "./names.js";
+import { type LabRecord, readRecord, recordedLabs } from "./record.js";
 import { address } from "./subnet.js";
-import type { HostState, Lab, LabHost } from "./types.js";
-import { loginUser } from "./types.js";
+import { type HostState, type Lab, type LabHost, loginUser } from "./types.js";
 
 export async function status(name?: string): Promise<Lab[]> {
   const wanted = name === undefined ? await recordedLabs() : [labNameFrom(name)];

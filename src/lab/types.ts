@@ -1,3 +1,5 @@
+import type { Progress } from "../ui/ui.js";
+
 export const releases = ["bookworm", "trixie"] as const;
 export type Release = (typeof releases)[number];
 
@@ -39,7 +41,6 @@ export interface Lab {
 }
 
 export interface WorkOptions {
-  signal?: AbortSignal | undefined;
-  progress?: ((message: string) => void) | undefined;
-  output?: ((line: string) => void) | undefined;
+  signal: AbortSignal;
+  progress: Progress;
 }

@@ -7,24 +7,20 @@ import { isRunning, start, untilUp } from "./boot.js";
 import { stopIfAborted } from "./command.js";
 import { clear } from "./down.js";
 import { ask } from "./enter.js";
-import { withLock } from "./lock.js";
+import { machineDirectory, withLock } from "./lock.js";
 import { ensurePackages, raiseLimits } from "./machine.js";
-import type { HostNames, LabNames } from "./names.js";
-import { labNames } from "./names.js";
+import { type HostNames, type LabNames, labNames } from "./names.js";
 import { nameServers, openNat } from "./nat.js";
-import { ensureBridge, ensureWires, takeSubnet } from "./network.js";
+import { chooseSubnet, ensureBridge, ensureWires } from "./network.js";
 import { mustBePossible, mustFit } from "./preconditions.js";
-import type { LabRecord } from "./record.js";
-import { readRecord, writeRecord } from "./record.js";
+import { type LabRecord, readRecord, writeRecord } from "./record.js";
 import { ensureRoot, makeHostKey } from "./root.js";
 import { labStatus } from "./status.js";
 import { address } from "./subnet.js";
-import type { Lab, LabOptions, WorkOptions } from "./types.js";
-import { loginUser } from "./types.js";
+import { type Lab, type LabOptions, loginUser, type WorkOptions } from "./types.js";
 
-export interface UpOptions extends LabOptions, WorkOptions {
+interface UpOptions extends LabOptions, WorkOptions {
   authorizedKey: string;
-  signal: AbortSignal;
 }
 
 /** Makes or repairs a lab: existing hosts stay, stopped ones start again with their data. */
@@ -34,7 +30,7 @@ export async function up(options: UpOptions): Promise<Lab> {
   await ensurePackages(options);
   const base = (await readRecord(names.lab))?.base ?? (await ensureBase(options.release, options));
 
-  const waiting = () => options.progress?.("waiting for another clm at work on it");
+  const waiting = () => options.progress.update("waiting for another clm at work on it");
   return withLock(names.directory, { signal: options.signal, waiting }, async () => {
     const record = (await readRecord(names.lab)) ?? (await begin(names, base, options));
     mustFit(options, record);
@@ -49,14 +45,14 @@ export async function up(options: UpOptions): Promise<Lab> {
 /** A new lab: removes leftovers of that name and takes a subnet. */
 async function begin(names: LabNames, base: string, options: UpOptions): Promise<LabRecord> {
   await clear(names);
-  const { release, authorizedKey } = options;
-  const lab = { schema: 1 as const, name: names.lab, release, base, internet: false, authorizedKey, hosts: [] };
-  const record: LabRecord = { ...lab, subnet: 0 };
-  await takeSubnet(names, options.signal, async (subnet) => {
-    record.subnet = subnet;
+  const { release, authorizedKey, signal } = options;
+  return withLock(machineDirectory, { signal }, async () => {
+    const lab = { schema: 1 as const, name: names.lab, release, base, internet: false, authorizedKey, hosts: [] };
+    const record: LabRecord = { ...lab, subnet: await chooseSubnet() };
     await writeRecord(record);
+    await ensureBridge(names, record.subnet);
+    return record;
   });
-  return record;
 }
 
 /** Makes keys for new hosts and records them. */
@@ -75,16 +71,16 @@ async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): 
 const atOnce = Math.max(8, 4 * availableParallelism());
 
 async function startHosts(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
-  const { progress, output, signal } = options;
+  const { progress, signal } = options;
   const hosts = record.hosts.map(({ number }) => names.host(number));
   const running = await inParallel(hosts, 32, isRunning);
   const stopped = hosts.filter((_, at) => !running[at]);
   if (stopped.length > 0 || options.internet) {
-    await raiseLimits(output);
-    progress?.("making the network");
+    await raiseLimits(progress);
+    progress.update("making the network");
     await ensureBridge(names, record.subnet);
     await ensureWires(names, options.internet ? hosts : stopped, record.subnet, record.internet);
-    if (record.internet) await openNat(names, record.subnet, (line) => output?.(line));
+    if (record.internet) await openNat(names, record.subnet, progress);
   }
   const resolv = record.internet ? await nameServers() : "";
   const identity = { base: record.base, authorizedKey: options.authorizedKey, resolv };
@@ -102,7 +98,7 @@ async function startHosts(names: LabNames, record: LabRecord, options: UpOptions
       if (isFault(error, "unreachable")) return error;
       throw error;
     }
-    progress?.(`${++up} of ${hosts.length} hosts up`);
+    progress.update(`${++up} of ${hosts.length} hosts up`);
     return undefined;
   };
   const [first, ...others] = (await inParallel(hosts, atOnce, startOne)).flatMap((fault) => fault ?? []);

@@ -1,5 +1,6 @@
 import { forgetHost } from "../../flows/host/forget.js";
 import { type Session, withSession } from "../../flows/session.js";
+import { withProgress } from "../../flows/with-progress.js";
 import { labNameFrom, mustBeRoot, recordedLabs, down as stopLab } from "../../lab/lab.js";
 import { byName } from "../../names.js";
 import type { Handler, View } from "../command.js";
@@ -40,10 +41,9 @@ const removedView: View<RemovedLab> = {
 async function labDown(session: Session, name: string): Promise<RemovedLab | undefined> {
   const { gate, ui, signal } = session;
   mustBeRoot(`clm lab down --name ${name}`);
-  return gate.pass({ verb: "lab down", target: name, summary: `take down lab ${name}` }, async () => {
-    const progress = ui.progress(`lab ${name}`);
-    try {
-      const stopped = await stopLab(name, { signal, progress: (message) => progress.update(message) });
+  return gate.pass({ verb: "lab down", target: name, summary: `take down lab ${name}` }, () =>
+    withProgress(ui, `lab ${name}`, async (progress) => {
+      const stopped = await stopLab(name, { signal, progress });
       const forgotten = labHosts(session).filter(({ lab }) => lab === name);
       for (const host of forgotten) await forgetHost(session, host.name);
       if (labHosts(session).length === 0) removeOverlay(session.configDir);
@@ -54,11 +54,8 @@ async function labDown(session: Session, name: string): Promise<RemovedLab | und
       progress.done(stopped ? `lab ${name}: down` : `lab ${name} was already gone; removed its hosts from the fleet`);
       const hosts = new Set([...(stopped ?? []), ...forgotten.map((host) => host.name)]);
       return { name, hosts: [...hosts].sort((a, b) => byName({ name: a }, { name: b })) };
-    } catch (error) {
-      progress.fail();
-      throw error;
-    }
-  });
+    }),
+  );
 }
 
 /** Labs on this machine, and labs that only exist as records in the fleet. */

@@ -4,6 +4,7 @@ import { addHost } from "../../flows/host/add.js";
 import { forgetHost } from "../../flows/host/forget.js";
 import { keyPair } from "../../flows/keypair.js";
 import { type Session, withSession } from "../../flows/session.js";
+import { withProgress } from "../../flows/with-progress.js";
 import { type Lab, type LabHost, type LabOptions, labNameFrom, mustBePossible, up as startLab } from "../../lab/lab.js";
 import { hostNameFrom } from "../../names.js";
 import { readPins } from "../../remote/host-keys/pins.js";
@@ -34,15 +35,8 @@ async function labUp(session: Session, request: LabOptions): Promise<Lab | undef
   const names = request.hosts === 1 ? `${request.name}-1` : `${request.name}-1 to ${request.name}-${request.hosts}`;
   return gate.pass({ verb: "lab up", target: request.name, summary: `bring up ${names}` }, async () => {
     const { identity, publicKey } = await keyPair(configDir, "lab");
-    const progress = ui.progress(`lab ${request.name}`);
-    try {
-      const lab = await startLab({
-        ...request,
-        authorizedKey: publicKey,
-        signal,
-        progress: (message) => progress.update(message),
-        output: (line) => progress.output(line),
-      });
+    return withProgress(ui, `lab ${request.name}`, async (progress) => {
+      const lab = await startLab({ ...request, authorizedKey: publicKey, signal, progress });
       progress.update("adding the hosts to the fleet");
       await writeOverlay(configDir);
       await inParallel(lab.hosts, addedAtOnce, (host) => register(session, lab, host, identity));
@@ -50,10 +44,7 @@ async function labUp(session: Session, request: LabOptions): Promise<Lab | undef
       await writeOverlay(configDir);
       progress.done(`lab ${request.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
       return lab;
-    } catch (error) {
-      progress.fail();
-      throw error;
-    }
+    });
   });
 }
 
