@@ -16,52 +16,37 @@ export function paths(env: NodeJS.ProcessEnv = process.env): { labs: string; cac
   return { labs, cache };
 }
 
-export interface HostNames {
-  number: number;
-  /** `lab-1` */
-  name: string;
-  directory: string;
-  netns: string;
-  veth: string;
-  cgroup: string;
-}
-
-export interface LabNames {
-  lab: string;
-  directory: string;
-  bridge: string;
-  /** Every network interface of this lab starts with this. */
-  links: string;
-  /** Every network namespace and cgroup of this lab starts with this. */
-  prefix: string;
-  filter: string;
-  host(number: number): HostNames;
-}
+export type LabNames = ReturnType<typeof labNames>;
+export type HostNames = ReturnType<LabNames["host"]>;
 
 /**
  * Every name a lab uses on the machine, derived from its own name and directory: `down` must find them all when the record
  * is lost. Interface names have 15 characters, so a digest stands for the lab.
  */
-export function labNames(text: string, labs: string = paths().labs): LabNames {
+export function labNames(text: string, labs: string = paths().labs) {
   const lab = labNameFrom(text);
   const directory = join(labs, lab);
   const tag = createHash("sha256").update(directory).digest("hex").slice(0, 8);
+  /** Every network namespace and cgroup of this lab starts with this. */
   const prefix = `clm-${tag}-`;
+  /** Every network interface of this lab starts with this. */
+  const links = `clm${tag}`;
   return {
     lab,
     directory,
-    bridge: `clm${tag}`,
-    links: `clm${tag}`,
+    bridge: links,
+    links,
     prefix,
     filter: `clm_lab_${tag}`,
-    host: (number) => {
+    host(number: number) {
       const name = `${lab}-${number}`;
       return {
         number,
+        /** `lab-1` */
         name,
         directory: join(directory, name),
         netns: prefix + name,
-        veth: `clm${tag}-${number}`,
+        veth: `${links}-${number}`,
         cgroup: prefix + name,
       };
     },

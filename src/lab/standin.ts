@@ -78,15 +78,9 @@ export function standinInstaller(version: Standin): string {
   return installer.replace("#release#", () => release.join("\n")).replace("#program#", () => program.join("\n"));
 }
 
-export interface StandinPin {
-  version: `${Standin}+standin`;
-  reports: string;
-  commit: string;
-  bytes: Buffer;
-  sha256: string;
-}
+export type StandinPin = ReturnType<typeof pinnedStandins>[number];
 
-export function pinnedStandins(): StandinPin[] {
+export function pinnedStandins() {
   return (Object.keys(standins) as Standin[]).map((version) => {
     const bytes = Buffer.from(standinInstaller(version));
     const sha256 = createHash("sha256").update(bytes).digest("hex");

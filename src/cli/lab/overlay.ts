@@ -2,6 +2,7 @@ import { readFileSync, rmdirSync, rmSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { stringify } from "yaml";
 import { defaultStandin, pinnedStandins, type StandinPin, standinType } from "../../lab/standin.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 
@@ -49,22 +50,15 @@ function contentOf(path: string): Buffer | undefined {
 }
 
 function overlayText(folder: string, pinned: StandinPin[]): string {
-  const entries = pinned.map(
-    (each) => `  ${each.version}:
-    reports: ${each.reports}
-    commit: ${each.commit}
-    installer:
-      url: ${JSON.stringify(pathToFileURL(installerIn(folder, each)).href)}
-      size: ${each.bytes.length}
-      sha256: ${each.sha256}
-    standin: true
-    reach: []
-`,
-  );
-  return `# Written by clm lab up, removed by the last clm lab down.
-type: ${standinType}
-default_by_label:
-  lab: ${defaultStandin}+standin
-versions:
-${entries.join("")}`;
+  const versions = pinned.map((each) => {
+    const { version, reports, commit, bytes, sha256 } = each;
+    const installer = { url: pathToFileURL(installerIn(folder, each)).href, size: bytes.length, sha256 };
+    return [version, { reports, commit, installer, standin: true, reach: [] }];
+  });
+  const overlay = {
+    type: standinType,
+    default_by_label: { lab: `${defaultStandin}+standin` },
+    versions: Object.fromEntries(versions),
+  };
+  return `# Written by clm lab up, removed by the last clm lab down.\n${stringify(overlay)}`;
 }

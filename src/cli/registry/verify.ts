@@ -19,8 +19,8 @@ const view: View<Result> = {
   name: ({ type, version }) => `${type} ${version}`,
 };
 
-export const run: Handler<typeof verify> = async ({ args, options }, clm) => {
-  const rows = await withSession(clm, (session) => verifyInstallers(session, { ...args, ...options }));
+export const run: Handler<typeof verify> = async (input, clm) => {
+  const rows = await withSession(clm, (session) => verifyInstallers(session, input));
   clm.list(rows, view);
   // Wrong bytes are worse than a failed download, and have the higher code.
   return Math.max(0, ...rows.map(({ fault }) => (fault ? faults[fault].exit : 0)));
@@ -37,7 +37,7 @@ interface Result extends Outcome {
 
 async function verifyInstallers(
   session: Fetching,
-  { type, versions, cached }: { type?: string | undefined; versions: string[]; cached: boolean },
+  { args: { type, versions }, options: { cached } }: Parameters<Handler<typeof verify>>[0],
 ): Promise<Result[]> {
   const types = type === undefined ? await loadTypes(session.configDir) : [await loadType(session.configDir, type)];
   const chosen = types.flatMap(({ manifest }) =>

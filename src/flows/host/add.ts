@@ -6,13 +6,8 @@ import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 import { connectFirstTime, type KeyApproval, recordedFacts } from "./first-contact.js";
 
-export interface NewHost extends KeyApproval {
+interface NewHost extends KeyApproval, Pick<Host, "address" | "port" | "user" | "identity" | "labels"> {
   name: HostName;
-  address: string;
-  port?: number | undefined;
-  user?: string | undefined;
-  identity?: string | undefined;
-  labels: Record<string, string>;
 }
 
 /** Nothing is changed on the host. */

@@ -1,4 +1,5 @@
 import { type Check, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
+import type { Manifest } from "../../agents/manifest/manifest.js";
 import { type Fault, isFault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
@@ -55,13 +56,7 @@ async function checkSudo(connection: Connection, facts: Facts, signal: AbortSign
 }
 
 /** Requirements for a host; an agent type may have more than clm. */
-export interface HostRequirements {
-  /** `debian 12` */
-  systems: string[];
-  arch: string[];
-  systemd: number;
-  memory_mb: number;
-  disk_mb: number;
+interface HostRequirements extends Omit<Manifest["requires"], "programs" | "reach"> {
   /** Less than this is a failure, not a warning: it leaves half an installation on a full disk. */
   disk_min_mb: number;
 }

@@ -10,7 +10,7 @@ export function judgeResponse(
   answer: ServiceResponse | ServiceFailure,
 ): Verdict {
   const host = url.host;
-  if ("trouble" in answer) return judgeFailure(host, answer);
+  if ("trouble" in answer) return failures[answer.trouble](host, answer.detail ? `: ${answer.detail}` : "");
   const { status } = answer;
   const body = parsed(answer.body);
   const words = errorTextIn(body);
@@ -41,27 +41,16 @@ function unexpected(host: string, { status, location }: ServiceResponse, seen: s
   return fail(`${host} did not accept the request (${seen})`, "check the address and the fields");
 }
 
-function judgeFailure(host: string, { trouble, detail }: ServiceFailure): Verdict {
-  const because = detail ? `: ${detail}` : "";
-  switch (trouble) {
-    case "name":
-      return fail(`the name ${host} does not resolve`, "check the address, and the name server");
-    case "refused":
-      return fail(`connection refused at ${host}`, "check the port, and that the service runs");
-    case "unreachable":
-      return fail(`${host} cannot be reached${because}`, "check the address and the network");
-    case "timeout":
-      return fail(`no answer from ${host} in time`, "check the address, the network and the firewall");
-    case "tls":
-      return fail(`no secure connection to ${host}${because}`, "check http or https, and the certificate");
-    case "not-http":
-      return fail(`${host} does not speak HTTP${because}`, "check http or https, and the port");
-    case "too-long":
-      return fail(`${host} answers with more than 1 MB`, "check the address: another service answers there");
-    case "no-curl":
-      return fail("curl is not installed on the host", "on the host: apt-get install curl");
-  }
-}
+const failures: Record<ServiceFailure["trouble"], (host: string, because: string) => Verdict> = {
+  name: (host) => fail(`the name ${host} does not resolve`, "check the address, and the name server"),
+  refused: (host) => fail(`connection refused at ${host}`, "check the port, and that the service runs"),
+  unreachable: (host, because) => fail(`${host} cannot be reached${because}`, "check the address and the network"),
+  timeout: (host) => fail(`no answer from ${host} in time`, "check the address, the network and the firewall"),
+  tls: (host, because) => fail(`no secure connection to ${host}${because}`, "check http or https, and the certificate"),
+  "not-http": (host, because) => fail(`${host} does not speak HTTP${because}`, "check http or https, and the port"),
+  "too-long": (host) => fail(`${host} answers with more than 1 MB`, "check the address: another service answers there"),
+  "no-curl": () => fail("curl is not installed on the host", "on the host: apt-get install curl"),
+};
 
 function parsed(text: string): unknown {
   try {

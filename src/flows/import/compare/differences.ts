@@ -3,10 +3,13 @@ import { fixes } from "../../../agents/probe/proof/judge.js";
 import { saysVersion } from "../../../agents/probe/version-line.js";
 import type { ImportedState } from "./observe.js";
 
+type Aspect = "account" | "unit" | "version" | "hardening" | "bind" | "port" | "key" | "env" | "variables";
+
 export interface Difference {
-  id: "account" | "unit" | "version" | "hardening" | "bind" | "port" | "key" | "env" | "variables";
+  /** host: it could not be asked; rendering: its files cannot be rendered yet; same: there is none. */
+  id: Aspect | "host" | "rendering" | "same";
   differs: string;
-  fix: string;
+  fix?: string;
 }
 
 export interface Expected {
