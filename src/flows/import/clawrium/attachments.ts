@@ -5,33 +5,23 @@ import type { SecretEntry } from "../../../state/clawrium-secrets.js";
 import { own } from "../../../text/own-property.js";
 import { isRecord } from "../../../text/record.js";
 import { answersFrom } from "./answers.js";
-import { converted, type ImportRow, type Outcome, skipped, without } from "./conversion.js";
-import type { OldFleet } from "./read-fleet.js";
+import { type Conversion, converted, type ImportRow, type Outcome, skipped, without } from "./conversion.js";
 import type { OldAgent } from "./shapes.js";
 
 /** Secrets are by their new name. */
-export interface Attachments {
+interface Attachments {
   channels: Record<string, Record<string, string>>;
   channelSecrets: Record<string, SecretEntry>;
   mcp: Record<string, { fields: Record<string, string> }>;
   integrationSecrets: Record<string, SecretEntry>;
-  gone: string[];
-  rows: ImportRow[];
 }
 
 /** `ref` names the agent in the rows. */
-export function attachmentsOf(old: OldFleet, manifest: Manifest, agent: OldAgent, ref: string): Attachments {
-  const attachments: Attachments = {
-    channels: {},
-    channelSecrets: {},
-    mcp: {},
-    integrationSecrets: {},
-    gone: [],
-    rows: [],
-  };
-  const { rows } = attachments;
+export function attachmentsOf(conversion: Conversion, agent: OldAgent, ref: string): Attachments {
+  const { old, fleet } = conversion;
+  const attachments: Attachments = { channels: {}, channelSecrets: {}, mcp: {}, integrationSecrets: {} };
   const push = (what: ImportRow["what"], from: string, outcome: Outcome | undefined) => {
-    if (outcome) rows.push({ what, from, ...outcome, ...(outcome.to && { to: `${ref} ${outcome.to}` }) });
+    if (outcome) fleet.rows.push({ what, from, ...outcome, ...(outcome.to && { to: `${ref} ${outcome.to}` }) });
   };
   const missing = (found: { flaw: string } | undefined) => skipped(found ? found.flaw : "it does not exist");
 
@@ -49,7 +39,7 @@ export function attachmentsOf(old: OldFleet, manifest: Manifest, agent: OldAgent
     if (enabled !== false) channels.push({ from: type, type, config: rest });
   }
   for (const channel of channels) {
-    push("channel", channel.from, convertChannel(old, manifest, agent.version, channel, attachments));
+    push("channel", channel.from, convertChannel(conversion, agent.version, channel, attachments));
   }
 
   // Of several GitHub accounts the alphabetically last one is the default in Clawrium.
@@ -58,7 +48,7 @@ export function attachmentsOf(old: OldFleet, manifest: Manifest, agent: OldAgent
     if (!found || "flaw" in found) push("integration", name, missing(found));
     else {
       const { type } = found.entry;
-      push("integration", `${name} (${type})`, convertIntegration(old, manifest, { name, type }, attachments));
+      push("integration", `${name} (${type})`, convertIntegration(conversion, { name, type }, attachments));
     }
   }
   return attachments;
@@ -73,11 +63,10 @@ interface OldChannelUse {
 }
 
 function convertChannel(
-  old: OldFleet,
-  manifest: Manifest,
+  { old, manifest, fleet }: Conversion,
   version: string,
   { type, config, key }: OldChannelUse,
-  { channels, channelSecrets, gone }: Attachments,
+  { channels, channelSecrets }: Attachments,
 ): Outcome | undefined {
   const known = own(manifest.channels, type);
   // Clawrium counts the terminal as a channel.
@@ -91,7 +80,7 @@ function convertChannel(
     if (secret) channelSecrets[secret] = entry;
     else dropped.push(name);
   }
-  if (key) gone.push(key);
+  if (key) fleet.gone.push(key);
   return converted(type, without(dropped));
 }
 
@@ -115,8 +104,7 @@ const variablesOf: Record<string, Record<string, string>> = {
 };
 
 function convertIntegration(
-  old: OldFleet,
-  manifest: Manifest,
+  { old, manifest, fleet }: Conversion,
   integration: { name: string; type: string },
   attachments: Attachments,
 ): Outcome {
@@ -125,7 +113,7 @@ function convertIntegration(
   const outcome = own(serverFields, integration.type)
     ? asServer(manifest, integration.type, bucket, attachments)
     : asVariables(manifest, integration, bucket, attachments);
-  if (outcome.to) attachments.gone.push(key);
+  if (outcome.to) fleet.gone.push(key);
   return outcome;
 }
 

@@ -18,6 +18,8 @@ export interface ImportRow {
 
 export interface Conversion {
   old: OldFleet;
+  /** What it becomes. */
+  fleet: ConvertedFleet;
   manifest: Manifest;
   types: KnownType[];
   configDir: string;
@@ -45,16 +47,14 @@ export const converted = (to: string, remarks: string[]): Outcome =>
 
 export const without = (names: string[]): string[] => (names.length > 0 ? [`without ${names.join(", ")}`] : []);
 
-export const importedSecret = (
-  instance: SecretOwner,
-  name: string,
-  { value, created_at, updated_at, description }: SecretEntry,
-  now: string,
-): ImportedSecret => ({
-  instance,
-  name,
-  value: new Secret(value),
-  created_at: created_at || now,
-  updated_at: updated_at || now,
-  description: typeof description === "string" ? description : "",
-});
+export function addSecret({ fleet, now }: Conversion, instance: SecretOwner, name: string, entry: SecretEntry): void {
+  const { value, created_at, updated_at, description } = entry;
+  fleet.secrets.push({
+    instance,
+    name,
+    value: new Secret(value),
+    created_at: created_at || now,
+    updated_at: updated_at || now,
+    description: typeof description === "string" ? description : "",
+  });
+}

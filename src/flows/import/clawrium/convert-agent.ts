@@ -1,31 +1,26 @@
 import { fill } from "../../../agents/files/template.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { useOf } from "../../../agents/manifest/secret-names.js";
 import { inRange } from "../../../agents/manifest/versions.js";
 import { pathsFor } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
 import type { SecretEntry } from "../../../state/clawrium-secrets.js";
-import type { ImportedSecret } from "../../../state/secrets.js";
+import type { Host } from "../../../state/hosts.js";
+import { ownerKey } from "../../../state/secret-owner.js";
 import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
-import { type Attachments, attachmentsOf } from "./attachments.js";
-import { type Conversion, converted, type ImportRow, importedSecret, skipped, without } from "./conversion.js";
-import type { ConvertedProviders } from "./convert-providers.js";
+import { attachmentsOf } from "./attachments.js";
+import { addSecret, type Conversion, converted, type Outcome, skipped, without } from "./conversion.js";
+import type { ProviderNames } from "./convert-providers.js";
 import { wordsFor } from "./names.js";
 import { flawOf } from "./read-fleet.js";
 import { type OldAgent, type OldHost, oldAgent } from "./shapes.js";
 
-interface ConvertedAgent {
-  name: string;
-  record: AgentRecord;
-  secrets: ImportedSecret[];
-  gone: string[];
-}
-
-interface OldPlace {
-  host: OldHost;
-  /** The host's new name. */
-  name: string;
+interface Place {
+  old: OldHost;
+  /** What the host becomes. */
+  host: Host;
   /** The agent's name in Clawrium's list. */
   key: string;
 }
@@ -33,58 +28,62 @@ interface OldPlace {
 // Accepted by Clawrium and useradd. It may contain a `_`, which clm would not give a new agent.
 const userName = /^[a-z][a-z0-9_-]{0,31}$/;
 
-/** The agent in clm's format, and rows about it; only rows when it is skipped. */
-export function convertAgent(
-  conversion: Conversion,
-  place: OldPlace,
-  raw: unknown,
-  providers: ConvertedProviders,
-): { agent?: ConvertedAgent; rows: ImportRow[] } {
-  const from = `${wordsFor(place.host)[0]}/${place.key}`;
-  const skip = (reason: string): { rows: ImportRow[] } => ({ rows: [{ what: "agent", from, ...skipped(reason) }] });
-  const found = oldAgent.safeParse(raw);
-  if (!found.success) return skip(flawOf(found.error.issues, "it"));
-  const old = { ...found.data, version: found.data.version.replace(/^v/, "") };
-  const { manifest } = conversion;
-  if (old.type !== manifest.type) return skip(`clm does not manage ${old.type}`);
-  if (old.status !== "installed") return skip(`its installation ${old.status === "failed" ? "failed" : "never ended"}`);
-  const user = old.agent_name ?? place.key;
-  if (!userName.test(user)) return skip(`'${user}' cannot be a user's name`);
+export function convertAgent(conversion: Conversion, place: Place, raw: unknown, providers: ProviderNames): void {
+  const { manifest, fleet } = conversion;
+  const from = `${wordsFor(place.old)[0]}/${place.key}`;
+  const addRow = (outcome: Outcome) => fleet.rows.push({ what: "agent", from, ...outcome });
+  const old = installedAgent(manifest, place.key, raw);
+  if ("flaw" in old) {
+    addRow(skipped(old.flaw));
+    return;
+  }
+  const { user } = old;
   if (!own(manifest.versions, old.version)) throw notPinned(manifest.type, old.version, from);
 
-  const ref = `${place.name}/${user}`;
+  const ref = `${place.host.name}/${user}`;
   const buckets = bucketsOf(conversion, place, user);
-  const attachments = attachmentsOf(conversion.old, manifest, old, ref);
-  const { secrets, dropped } = ownSecrets(conversion, buckets, attachments);
+  const { secrets, dropped } = ownSecrets(manifest, buckets);
   const models = modelsOf(conversion, old, providers);
   const noKey = own(secrets, manifest.api.secret ?? "") ? [] : [`its API key is missing: clm agent rotate-key ${ref}`];
-  const owner = { host: place.name, type: manifest.type, agent: user };
-  const target = Object.values(owner).join(":");
-  return {
-    agent: {
-      name: user,
-      record: defined({
-        type: manifest.type,
-        version: old.version,
-        status: "installed" as const,
-        user,
-        home: pathsFor(manifest, user).home,
-        unit: fill(manifest.unit.name, { name: user }) ?? "",
-        port: old.config?.api_server?.port ?? manifest.api.port.first,
-        installed_at: old.installed_at || undefined,
-        ...models.choice,
-        channels: unlessEmpty(attachments.channels),
-        mcp: unlessEmpty(attachments.mcp),
-        onboarding: onboardingFrom(old, models.choice.provider !== undefined),
-      }),
-      secrets: Object.entries(secrets).map(([name, entry]) => importedSecret(owner, name, entry, conversion.now)),
-      gone: [...Object.keys(buckets).filter((each) => each !== target), ...attachments.gone],
-    },
-    rows: [
-      { what: "agent", from, ...converted(ref, [...models.remarks, ...noKey, ...without(dropped)]) },
-      ...attachments.rows,
-    ],
-  };
+  addRow(converted(ref, [...models.remarks, ...noKey, ...without(dropped)]));
+  const owner = { host: place.host.name, type: manifest.type, agent: user };
+  fleet.gone.push(...Object.keys(buckets).filter((key) => key !== ownerKey(owner)));
+  const attachments = attachmentsOf(conversion, old, ref);
+  // Of several with one name, a channel's wins over the agent's own, and that over an integration's.
+  const all = { ...attachments.integrationSecrets, ...secrets, ...attachments.channelSecrets };
+  for (const [name, entry] of Object.entries(all)) addSecret(conversion, owner, name, entry);
+  place.host.agents[user] = defined({
+    type: manifest.type,
+    version: old.version,
+    status: "installed" as const,
+    user,
+    home: pathsFor(manifest, user).home,
+    unit: fill(manifest.unit.name, { name: user }) ?? "",
+    port: old.config?.api_server?.port ?? manifest.api.port.first,
+    installed_at: old.installed_at || undefined,
+    ...models.choice,
+    channels: unlessEmpty(attachments.channels),
+    mcp: unlessEmpty(attachments.mcp),
+    onboarding: onboardingFrom(old, models.choice.provider !== undefined),
+  });
+}
+
+/** The agent with its user, or why it is skipped. */
+function installedAgent(
+  { type }: Manifest,
+  key: string,
+  raw: unknown,
+): (OldAgent & { user: string }) | { flaw: string } {
+  const found = oldAgent.safeParse(raw);
+  if (!found.success) return { flaw: flawOf(found.error.issues, "it") };
+  const old = found.data;
+  const user = old.agent_name ?? key;
+  if (old.type !== type) return { flaw: `clm does not manage ${old.type}` };
+  if (old.status !== "installed") {
+    return { flaw: `its installation ${old.status === "failed" ? "failed" : "never ended"}` };
+  }
+  if (!userName.test(user)) return { flaw: `'${user}' cannot be a user's name` };
+  return { ...old, version: old.version.replace(/^v/, ""), user };
 }
 
 const unlessEmpty = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
@@ -92,21 +91,21 @@ const unlessEmpty = <T extends object>(value: T): T | undefined => (Object.keys(
 type Bucket = Record<string, SecretEntry>;
 
 /** An agent's secrets were stored under the host's address, later under its key_id; the newest come last. */
-function bucketsOf({ old, manifest }: Conversion, { host, name, key }: OldPlace, user: string): Record<string, Bucket> {
-  const newestFirst = new Set([host.key_id, ...wordsFor(host), name].filter((word) => word !== undefined));
-  const words = [...newestFirst].reverse();
-  const keys = words.flatMap((word) => [key, user].map((each) => `${word}:${manifest.type}:${each}`));
-  return Object.fromEntries(
-    keys.flatMap((each): [string, Bucket][] => {
-      const bucket = own(old.secrets, each);
-      return bucket ? [[each, bucket]] : [];
-    }),
-  );
+function bucketsOf({ old, manifest }: Conversion, place: Place, user: string): Record<string, Bucket> {
+  const newestFirst = new Set([place.old.key_id ?? "", ...wordsFor(place.old), place.host.name]);
+  const buckets: Record<string, Bucket> = {};
+  for (const word of [...newestFirst].reverse()) {
+    for (const name of [place.key, user]) {
+      const key = `${word}:${manifest.type}:${name}`;
+      const bucket = own(old.secrets, key);
+      if (bucket) buckets[key] = bucket;
+    }
+  }
+  return buckets;
 }
 
-/** Of several with one name, a channel's wins over the agent's own, and that over an integration's. */
-function ownSecrets({ manifest }: Conversion, buckets: Record<string, Bucket>, attachments: Attachments) {
-  const secrets: Bucket = { ...attachments.integrationSecrets };
+function ownSecrets(manifest: Manifest, buckets: Record<string, Bucket>) {
+  const secrets: Bucket = {};
   const dropped = new Set<string>();
   for (const [name, entry] of Object.values(buckets).flatMap(Object.entries<SecretEntry>)) {
     const isApiKey = name === manifest.api.secret;
@@ -114,20 +113,20 @@ function ownSecrets({ manifest }: Conversion, buckets: Record<string, Bucket>, a
     if (fits && /^[A-Za-z][A-Za-z0-9_]*$/.test(name)) secrets[name] = entry;
     else if (!isApiKey) dropped.add(name);
   }
-  return { secrets: { ...secrets, ...attachments.channelSecrets }, dropped: [...dropped] };
+  return { secrets, dropped: [...dropped] };
 }
 
 /** Early versions of Clawrium have one provider per agent, later ones one per role. */
 function modelsOf(
-  { manifest }: Conversion,
+  { manifest, fleet }: Conversion,
   old: OldAgent,
-  providers: ConvertedProviders,
+  providers: ProviderNames,
 ): { choice: Pick<AgentRecord, "provider" | "model" | "auxiliary">; remarks: string[] } {
   const remarks: string[] = [];
   const choose = (name: string, model: string | undefined) => {
-    const found = providers.get(name);
-    if (!found) remarks.push(`without provider ${name}`);
-    return found && { provider: found.name, ...(model && model !== found.provider.model && { model }) };
+    const provider = providers.get(name);
+    if (!provider) remarks.push(`without provider ${name}`);
+    return provider && { provider, ...(model && model !== fleet.providers[provider]?.model && { model }) };
   };
   const isPrimary = ({ role = "primary" }: OldAgent["providers"][number]) => role === "primary";
   const primary = old.providers.find(isPrimary);

@@ -14,16 +14,12 @@ import type { OldHost } from "./shapes.js";
 export const keyFile = (keyId: string): string => join("keys", keyId, "xclm_ed25519");
 
 /** Pure: contacts no host, writes nothing. */
-export function convertFleet(conversion: Conversion): ConvertedFleet {
-  const { old } = conversion;
-  const { byOldName, ...fromProviders } = convertProviders(conversion);
-  const names = hostNames(old.hosts, conversion.hostNames);
-  const fleet: ConvertedFleet = {
-    hosts: [],
-    providers: Object.fromEntries([...byOldName.values()].map(({ name, provider }) => [name, provider])),
-    keys: {},
-    ...fromProviders,
-  };
+export function convertFleet(input: Omit<Conversion, "fleet">): ConvertedFleet {
+  const { old } = input;
+  const fleet: ConvertedFleet = { hosts: [], providers: {}, secrets: [], gone: [], keys: {}, rows: [] };
+  const conversion = { ...input, fleet };
+  const providers = convertProviders(conversion);
+  const names = hostNames(old.hosts, input.hostNames);
   for (const [index, host] of old.hosts.entries()) {
     const name = names[index] as HostName;
     const [word = ""] = wordsFor(host);
@@ -36,12 +32,7 @@ export function convertFleet(conversion: Conversion): ConvertedFleet {
     fleet.rows.push({ what: "host", from, ...converted(name, remarks) });
     if (record.identity && host.key_id) fleet.keys[host.key_id] = own(old.keys, host.key_id) ?? "";
     for (const [key, raw] of Object.entries(host.agents)) {
-      const { agent, rows } = convertAgent(conversion, { host, name, key }, raw, byOldName);
-      fleet.rows.push(...rows);
-      if (!agent) continue;
-      record.agents[agent.name] = agent.record;
-      fleet.secrets.push(...agent.secrets);
-      fleet.gone.push(...agent.gone);
+      convertAgent(conversion, { old: host, host: record, key }, raw, providers);
     }
     fleet.hosts.push(record);
   }
