@@ -11,8 +11,8 @@ import { readRecord } from "./record.js";
 /** Runs a program on our streams as root in a host, without SSH, which may not answer. Returns the exit code. */
 export async function enter(name: string, argv: string[]): Promise<number> {
   mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
-  const [program = "", ...args] = await enterCommand(await findHost(name), argv);
-  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, PATH: searchPath } });
+  const args = await enterArguments(await findHost(name), argv);
+  const child = spawn("nsenter", args, { stdio: "inherit", env: { ...process.env, PATH: searchPath } });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     // As in a shell.
@@ -20,9 +20,8 @@ export async function enter(name: string, argv: string[]): Promise<number> {
   });
 }
 
-export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<CommandResult> {
-  const [program = "", ...args] = await enterCommand(host, argv);
-  return attempt(program, args, options);
+export async function ask(host: HostNames, argv: string[], options: CommandOptions): Promise<CommandResult> {
+  return attempt("nsenter", await enterArguments(host, argv), options);
 }
 
 async function findHost(name: string): Promise<HostNames> {
@@ -33,11 +32,11 @@ async function findHost(name: string): Promise<HostNames> {
   throw new Fault("not-found", `there is no lab host '${name}'`, { next: "clm lab status" });
 }
 
-async function enterCommand(host: HostNames, argv: string[]): Promise<string[]> {
+async function enterArguments(host: HostNames, argv: string[]): Promise<string[]> {
   const leader = (await members(host.cgroup)).find(({ role }) => role === "leader");
   if (!leader) throw new Fault("unreachable", `lab host ${host.name} is not running`, { next: "clm lab status" });
   return [
-    ...`nsenter --target ${leader.pid} --all --root --wd --`.split(" "),
+    ...`--target ${leader.pid} --all --root --wd --`.split(" "),
     // Without this machine's environment.
     ...`env -i HOME=/root USER=root LANG=C.UTF-8 TERM=${process.env.TERM ?? "dumb"}`.split(" "),
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

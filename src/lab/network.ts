@@ -39,14 +39,14 @@ export async function ensureWires(
   const lines: string[] = [];
   const there = await links();
   for (const { netns, veth } of hosts) {
-    const state = await namespaceState(netns);
-    if (state === "broken") await rm(namespace(netns));
-    if (state !== "good") lines.push(`netns add ${netns}`);
-    // Its other end is gone, or in an unnamed namespace.
-    if (state !== "good" && there.has(veth)) lines.unshift(`link delete ${veth}`);
-    if (state !== "good" || !there.has(veth)) {
-      lines.push(`link add ${veth} type veth peer name eth0 netns ${netns}`);
+    const isThere = await isNamespace(netns);
+    if (!isThere) {
+      await rm(namespace(netns), { force: true });
+      lines.push(`netns add ${netns}`);
+      // Its other end is gone, or in an unnamed namespace.
+      if (there.has(veth)) lines.unshift(`link delete ${veth}`);
     }
+    if (!isThere || !there.has(veth)) lines.push(`link add ${veth} type veth peer name eth0 netns ${netns}`);
     lines.push(`link set dev ${veth} master ${names.bridge} up`);
   }
   await ip(lines);
@@ -81,11 +81,10 @@ async function links(): Promise<Set<string>> {
   return new Set(found.map(({ ifname }) => ifname));
 }
 
-/** A stale name is left by a kill, or by a reboot where /run is on disk. */
-async function namespaceState(netns: string): Promise<"good" | "broken" | "none"> {
+/** Not so for a stale name, left by a kill, or by a reboot where /run is on disk. */
+async function isNamespace(netns: string): Promise<boolean> {
   const nsfs = 0x6e736673;
-  if (!existsSync(namespace(netns))) return "none";
-  return (await statfs(namespace(netns))).type === nsfs ? "good" : "broken";
+  return existsSync(namespace(netns)) && (await statfs(namespace(netns))).type === nsfs;
 }
 
 async function ip(lines: string[], netns?: string): Promise<void> {

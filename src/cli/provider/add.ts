@@ -1,5 +1,4 @@
 import { Fault } from "../../errors.js";
-import { tryProvider } from "../../flows/provider/test.js";
 import { findType } from "../../flows/provider/types.js";
 import { valuesOf } from "../../flows/provider/values.js";
 import { type Session, withSession } from "../../flows/session.js";
@@ -8,7 +7,7 @@ import type { Provider, Providers } from "../../state/providers.js";
 import type { Handler } from "../command.js";
 import { type AnswerOptions, answersFrom, askMissing, checkAnswers } from "./answers.js";
 import type { add } from "./commands.js";
-import { printCheck, storeSecrets, testFailed } from "./store.js";
+import { mustWork, printCheck, storeSecrets } from "./store.js";
 import { providerView, rowOf } from "./view.js";
 
 export const run: Handler<typeof add> = async ({ args, options }, clm) => {
@@ -28,8 +27,7 @@ async function addProvider(session: Session, name: string, typeName: string, opt
   const answers = await askMissing(session, type, await checkAnswers(session, type, options));
   const { fields, secrets, fetched, references } = answers;
   const values = valuesOf(type, fields, { ...secrets, ...fetched });
-  const check = test ? await tryProvider(session, name, type, values) : undefined;
-  if (check?.result === "fail") throw testFailed(session, `provider ${name} was not added`, check);
+  const check = test ? await mustWork(session, name, type, values, `provider ${name} was not added`) : undefined;
 
   const at = session.now().toISOString();
   const provider: Provider = {

@@ -1,5 +1,7 @@
 import type { Check } from "../../agents/check.js";
+import type { Values } from "../../agents/manifest/fields.js";
 import { Fault } from "../../errors.js";
+import { tryProvider } from "../../flows/provider/test.js";
 import { type KnownType, secretFields } from "../../flows/provider/types.js";
 import type { Session } from "../../flows/session.js";
 import { sh } from "../../quote.js";
@@ -23,11 +25,20 @@ export async function storeSecrets(
   for (const secret of others) await secrets.unset(owner, secret);
 }
 
-/** The error for a failed test; says how to store the provider anyway. */
-export function testFailed({ argv }: Session, what: string, { reason, fix }: Check): Fault {
-  return new Fault("check-failed", `${what}: ${reason}`, {
+/** Tests the provider before it is stored; throws `unstored` with the reason when the test fails. */
+export async function mustWork(
+  session: Session,
+  name: string,
+  type: KnownType,
+  values: Values,
+  unstored: string,
+): Promise<Check> {
+  const check = await tryProvider(session, name, type, values);
+  const { result, reason, fix } = check;
+  if (result !== "fail") return check;
+  throw new Fault("check-failed", `${unstored}: ${reason}`, {
     why: [...(fix ? [fix] : []), "--no-test stores it without a test"],
-    next: sh`clm ${argv} --no-test`,
+    next: sh`clm ${session.argv} --no-test`,
     data: { reason },
   });
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Check } from "../../agents/check.js";
 import { Fault } from "../../errors.js";
-import { tryProvider } from "../../flows/provider/test.js";
 import { findType, flagFor, type KnownType } from "../../flows/provider/types.js";
 import { secretsOf, valuesOf } from "../../flows/provider/values.js";
 import { type Session, withSession } from "../../flows/session.js";
@@ -11,7 +10,7 @@ import type { Handler } from "../command.js";
 import { usage } from "../usage.js";
 import { type AnswerOptions, answersFrom, checkAnswers, fieldOf } from "./answers.js";
 import type { update } from "./commands.js";
-import { printCheck, storeSecrets, testFailed } from "./store.js";
+import { mustWork, printCheck, storeSecrets } from "./store.js";
 import { configureLine, setBack, usersOf } from "./users.js";
 import { providerView, rowOf } from "./view.js";
 
@@ -69,8 +68,14 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
 
   // The test asks about address and key; the model makes no difference to it.
   const mustTest = !sameKeys || !isDeepStrictEqual({ ...after, model: "" }, { ...before, model: "" });
-  const check =
-    change.test && mustTest ? await testAgain(session, name, type, after, { ...secrets, ...given.fetched }) : undefined;
+  let check: Check | undefined;
+  if (change.test && mustTest) {
+    const known = { ...secrets, ...given.fetched };
+    // Unchanged references have not been fetched yet.
+    const fetched = await secretsOf(session, name, type, { references: without(references, Object.keys(known)) });
+    const values = valuesOf(type, after.fields, { ...fetched, ...known });
+    check = await mustWork(session, name, type, values, `provider ${name} was not changed`);
+  }
   const agents = usersOf(session.hosts.read(), name);
   const updated_at = session.now().toISOString();
   await session.gate.pass({ verb: "provider update", target: name, summary: `update provider ${name}` }, () =>
@@ -86,21 +91,6 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
     }),
   );
   return { provider: { ...after, updated_at }, changed: true, agents, check };
-}
-
-async function testAgain(
-  session: Session,
-  name: string,
-  type: KnownType,
-  after: Provider,
-  secrets: Record<string, Secret>,
-): Promise<Check> {
-  // Unchanged references have not been fetched yet.
-  const references = without(after.references ?? {}, Object.keys(secrets));
-  const fetched = await secretsOf(session, name, type, { references });
-  const check = await tryProvider(session, name, type, valuesOf(type, after.fields, { ...fetched, ...secrets }));
-  if (check.result === "fail") throw testFailed(session, `provider ${name} was not changed`, check);
-  return check;
 }
 
 function same(one: Record<string, Secret>, other: Record<string, Secret>): boolean {
