@@ -21,7 +21,9 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     execOnHosts(session, hosts, question, listener),
   );
-  if (!people && !clm.dryRun) clm.show(answers.map(answerData));
+  if (!people && !clm.dryRun) {
+    clm.show(answers.map(({ fault, ...answer }) => ({ ...answer, ...(fault && { error: errorOf(fault) }) })));
+  }
   return worst(answers);
 };
 
@@ -53,11 +55,4 @@ function printEnd(ui: Context["ui"], { host, code, signal, fault }: HostResult):
     ui.warn(`${host}: ${fault.message} [${fault.code}]`);
     for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`  ${line}`);
   } else if (code !== 0) ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
-}
-
-function answerData({ fault, ...answer }: HostResult) {
-  return {
-    ...answer,
-    ...(fault && { error: errorOf(fault) }),
-  };
 }

@@ -10,7 +10,7 @@ export const checkAnswerOrAddress = (field: Field, text: string): string =>
   checkAnswer(field, isAddress(field) ? addressFrom(text) : text);
 
 function addressFrom(text: string): string {
-  const bad = (why: string, next: string[] = []) => new Fault("bad-input", "not a valid provider URL", { why, next });
+  const bad = (why: string) => new Fault("bad-input", "not a valid provider URL", { why });
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === "") {
     throw bad("an address is http://… or https://…, as http://gpu.lan:11434");

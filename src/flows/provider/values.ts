@@ -1,5 +1,4 @@
-import type { Values } from "../../agents/manifest/fields.js";
-import { answered } from "../../agents/manifest/fields.js";
+import { answered, type Values } from "../../agents/manifest/fields.js";
 import { Fault, isFault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { findProvider, type Provider } from "../../state/providers.js";

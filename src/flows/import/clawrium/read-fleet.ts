@@ -1,4 +1,4 @@
-import type { ZodType } from "zod";
+import type { ZodError, ZodType } from "zod";
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
 import { type SecretEntry, secretsOfClawrium } from "../../../state/clawrium-secrets.js";
@@ -77,13 +77,8 @@ function parsed<T>(path: string, text: string, shape: ZodType<T>): T {
   throw broken(path, flawOf(found.error.issues));
 }
 
-interface Issue {
-  path: PropertyKey[];
-  message: string;
-}
-
 /** The first problem: `[0].hostname is missing`. */
-export function flawOf([first]: Issue[], whole = "the file"): string {
+export function flawOf([first]: ZodError["issues"], whole = "the file"): string {
   const path = (first?.path ?? []).map((step) => (typeof step === "number" ? step : String(step)));
   const reason = first?.message ?? "is wrong";
   return path.length > 0 ? objectionText({ path, reason }) : `${whole} ${reason}`;

@@ -6,7 +6,8 @@ import { z } from "zod";
  */
 
 const text = z.string({ error: ({ input }) => (input === undefined ? "is missing" : "should be a string") });
-const maybeText = text.optional().catch(undefined);
+const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
+const maybeText = maybe(text);
 const texts = z
   .array(z.unknown())
   .catch([])
@@ -14,16 +15,14 @@ const texts = z
 const object = z.record(z.string(), z.unknown(), "should be an object");
 const loose = object.catch({});
 
+const attachment = z.object({ name: text, role: maybeText, model: maybeText });
+
 /** An item is a name, or since Clawrium 26.6 an object with one. */
-const named = z
+const attachments = z
   .array(z.unknown())
   .catch([])
-  .transform((list) => list.map((each) => (typeof each === "string" ? { name: each } : each)))
   .transform((list) =>
-    list.flatMap((each) => {
-      const found = z.object({ name: text, role: maybeText, model: maybeText }).safeParse(each);
-      return found.success ? [found.data] : [];
-    }),
+    list.flatMap((each) => attachment.safeParse(typeof each === "string" ? { name: each } : each).data ?? []),
   );
 
 const stage = z.object({ status: maybeText, completed_at: maybeText, provider_id: maybeText });
@@ -35,24 +34,17 @@ export const oldAgent = z.object(
     status: text,
     installed_at: maybeText,
     agent_name: maybeText,
-    config: z
-      .object({
-        provider: z.object({ name: maybeText, default_model: maybeText }).optional().catch(undefined),
+    config: maybe(
+      z.object({
+        provider: maybe(z.object({ name: maybeText, default_model: maybeText })),
         channels: loose,
-        api_server: z
-          .object({ port: z.number().int().optional().catch(undefined) })
-          .optional()
-          .catch(undefined),
-      })
-      .optional()
-      .catch(undefined),
-    onboarding: z
-      .object({ state: maybeText, stages: z.record(z.string(), stage.catch({})).catch({}) })
-      .optional()
-      .catch(undefined),
-    providers: named,
-    channels: named,
-    integrations: named,
+        api_server: maybe(z.object({ port: maybe(z.number().int()) })),
+      }),
+    ),
+    onboarding: maybe(z.object({ state: maybeText, stages: z.record(z.string(), stage.catch({})).catch({}) })),
+    providers: attachments,
+    channels: attachments,
+    integrations: attachments,
   },
   "should be an object",
 );
@@ -65,10 +57,10 @@ export const oldHosts = z.array(
         key_id: maybeText,
         alias: maybeText,
         aliases: texts,
-        port: z.number().int().min(1).max(65535).optional().catch(undefined),
+        port: maybe(z.number().int().min(1).max(65535)),
         user: maybeText,
         os_family: maybeText,
-        metadata: z.object({ added_at: maybeText, tags: texts, labels: loose }).optional().catch(undefined),
+        metadata: maybe(z.object({ added_at: maybeText, tags: texts, labels: loose })),
         agents: object.nullish(),
         claws: z.undefined("is from an early version of Clawrium: install its agents again").optional(),
       },
