@@ -1,9 +1,8 @@
 import { Fault, isFault } from "../../errors.js";
-import { recordedFacts } from "../../flows/host/first-contact.js";
+import { factsToRecord } from "../../flows/host/first-contact.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { labelsFrom } from "../../names.js";
 import { sh } from "../../quote.js";
-import { readFacts } from "../../remote/facts.js";
 import { findHost, type Host } from "../../state/hosts.js";
 import { defined } from "../../text/defined.js";
 import type { Handler } from "../command.js";
@@ -40,8 +39,7 @@ async function readAgain(session: Session, target: Host): Promise<Pick<Host, "fa
     if (isFault(error, "host-key-changed")) throw otherMachine(target, error);
     throw error;
   });
-  const facts = await readFacts(connection, session.now, session.signal);
-  return { facts: recordedFacts(facts, session.now()), sudo: facts.sudo };
+  return factsToRecord(session, connection);
 }
 
 function otherMachine({ name, address }: Host, { why, data }: Fault): Fault {

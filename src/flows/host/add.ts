@@ -1,10 +1,9 @@
 import { Fault } from "../../errors.js";
 import type { HostName } from "../../names.js";
-import { readFacts } from "../../remote/facts.js";
 import { pin } from "../../remote/host-keys/pins.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
-import { connectFirstTime, type KeyApproval, recordedFacts } from "./first-contact.js";
+import { connectFirstTime, factsToRecord, type KeyApproval } from "./first-contact.js";
 
 interface NewHost extends KeyApproval, Pick<Host, "address" | "port" | "user" | "identity" | "labels"> {
   name: HostName;
@@ -12,21 +11,15 @@ interface NewHost extends KeyApproval, Pick<Host, "address" | "port" | "user" | 
 
 /** Nothing is changed on the host. */
 export async function addHost(session: Session, newHost: NewHost): Promise<Host> {
-  const { configDir, gate, hosts, withFleetLock, now, signal } = session;
+  const { configDir, gate, hosts, withFleetLock } = session;
   const { fingerprint, acceptNew, ...target } = newHost;
   const { name, address } = target;
   mustBeFree(hosts.read().hosts, name);
 
   const trust = session.trust.forgetting(name);
   const { connection, approved } = await connectFirstTime(session, target, { fingerprint, acceptNew }, trust);
-  const facts = await readFacts(connection, now, signal).finally(() => connection.close());
-  const record: Host = {
-    ...target,
-    added_at: now().toISOString(),
-    sudo: facts.sudo,
-    facts: recordedFacts(facts, now()),
-    agents: {},
-  };
+  const facts = await factsToRecord(session, connection).finally(() => connection.close());
+  const record: Host = { ...target, added_at: session.now().toISOString(), ...facts, agents: {} };
 
   await gate.pass({ verb: "host add", target: name, summary: `add host ${name} at ${address}` }, () =>
     withFleetLock(async () => {

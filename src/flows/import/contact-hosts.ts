@@ -2,10 +2,9 @@ import { join, relative } from "node:path";
 import { inParallel } from "../../async/limit.js";
 import { asFault, isFault } from "../../errors.js";
 import { connect } from "../../remote/connect.js";
-import { readFacts } from "../../remote/facts.js";
 import type { HostKey } from "../../remote/host-keys/key.js";
 import type { Host } from "../../state/hosts.js";
-import { connectFirstTime, type FirstContact, recordedFacts } from "../host/first-contact.js";
+import { connectFirstTime, type FirstContact, factsToRecord } from "../host/first-contact.js";
 import type { Session } from "../session.js";
 
 export interface ContactedHost {
@@ -40,8 +39,8 @@ export async function contactHosts(
     try {
       const introduced = firstTime ? connectFirstTime(session, target, { acceptNew }, trust) : knownHost();
       const { connection, approved } = await introduced;
-      const facts = await readFacts(connection, session.now, session.signal).finally(() => connection.close());
-      return { host: { ...host, sudo: facts.sudo, facts: recordedFacts(facts, session.now()) }, approved };
+      const facts = await factsToRecord(session, connection).finally(() => connection.close());
+      return { host: { ...host, ...facts }, approved };
     } catch (error) {
       if (isFault(error, "host-key-unknown")) unknown.add(host);
       return { host, approved: new Map(), trouble: troubleFrom(session, name, error) };

@@ -6,14 +6,8 @@ import { parseSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { findType, flagFor, type KnownType, type SecretField, secretFields } from "./types.js";
 
-export interface ProviderValues {
-  type: string;
-  values: Values;
-  model?: string;
-}
-
 /** The provider's fields and secrets; referenced secrets are fetched now. */
-export async function providerValues(session: Session, name: string): Promise<ProviderValues> {
+export async function providerValues(session: Session, name: string) {
   const provider = findProvider(session.providers.read(), name);
   const type = await findType(session.configDir, provider.type);
   const values = valuesOf(type, provider.fields, await secretsOf(session, name, type, provider));
