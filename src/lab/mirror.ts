@@ -42,22 +42,13 @@ export function parseList(text: string): Source[] {
 
 /** The enabled `deb` stanzas of a deb822 `.sources` file. */
 export function parseSources(text: string): Source[] {
-  const stanzas = text
-    .split("\n")
-    .filter((line) => !line.startsWith("#"))
-    .join("\n")
-    .split(/\n\s*\n/);
+  const stanzas = text.replace(/^#.*\n?/gm, "").split(/\n\s*\n/);
   return stanzas.flatMap((stanza) => {
     const fields = new Map<string, string>();
-    let last = "";
-    for (const line of stanza.split("\n")) {
-      const [, field, value] = /^([A-Za-z][A-Za-z-]*):[ \t]*(.*)$/.exec(line) ?? [];
-      if (field !== undefined) {
-        last = field.toLowerCase();
-        fields.set(last, value ?? "");
-      } else if (/^[ \t]/.test(line)) {
-        fields.set(last, `${fields.get(last) ?? ""}\n${line}`);
-      }
+    // A line that begins with a space continues the field above it.
+    for (const part of stanza.split(/\n(?![ \t])/)) {
+      const [, field, value = ""] = /^([A-Za-z][A-Za-z-]*):[ \t]*(.*)$/s.exec(part) ?? [];
+      if (field !== undefined) fields.set(field.toLowerCase(), value);
     }
     if (!words(fields.get("types")).includes("deb")) return [];
     if (/^(no|false|off|0)$/i.test(fields.get("enabled")?.trim() ?? "yes")) return [];

@@ -17,7 +17,8 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const question = { command, sudo, timeout: timeout && timeout * 1000, parallel };
 
   const people = clm.format === "table";
-  const listener = people ? (hosts.length === 1 ? streamed(clm, raw) : grouped(clm, raw)) : { answer() {} };
+  const print = hosts.length === 1 ? streamed : grouped;
+  const listener = people ? print(clm, raw) : {};
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     execOnHosts(session, hosts, question, listener),
   );

@@ -32,7 +32,7 @@ export interface ExecOptions {
 export interface ExecListener {
   stdout?: OnOutput;
   stderr?: OnOutput;
-  answer: (answer: HostResult) => void;
+  answer?: (answer: HostResult) => void;
 }
 
 /** A host that fails gives a result too. */
@@ -68,7 +68,7 @@ export async function execOnHosts(
 
   async function askAndTell(host: Host): Promise<HostResult> {
     const answer = await ask(host);
-    listener.answer(answer);
+    listener.answer?.(answer);
     return answer;
   }
 

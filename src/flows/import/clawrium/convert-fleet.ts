@@ -30,7 +30,6 @@ export function convertFleet(input: Omit<Conversion, "fleet">): ConvertedFleet {
     }
     const { record, remarks } = convertHost(conversion, host, name);
     fleet.rows.push({ what: "host", from, ...converted(name, remarks) });
-    if (record.identity && host.key_id) fleet.keys[host.key_id] = own(old.keys, host.key_id) ?? "";
     for (const [key, raw] of Object.entries(host.agents)) {
       convertAgent(conversion, { old: host, host: record, key }, raw, providers);
     }
@@ -41,22 +40,24 @@ export function convertFleet(input: Omit<Conversion, "fleet">): ConvertedFleet {
   return fleet;
 }
 
-function convertHost({ old, configDir, now }: Conversion, host: OldHost, name: HostName) {
+function convertHost({ old, fleet, configDir, now }: Conversion, host: OldHost, name: HostName) {
   const { labels, dropped } = labelsOf(host);
-  const hasKey = host.key_id !== undefined && own(old.keys, host.key_id) !== undefined;
+  const { key_id: keyId = "" } = host;
+  const key = own(old.keys, keyId);
+  if (key !== undefined) fleet.keys[keyId] = key;
   const record: Host = defined({
     name,
     address: host.hostname,
     port: host.port,
     user: host.user || undefined,
-    identity: hasKey && host.key_id ? join(configDir, keyFile(host.key_id)) : undefined,
+    identity: key === undefined ? undefined : join(configDir, keyFile(keyId)),
     labels,
     added_at: host.metadata?.added_at ?? now,
     // How Clawrium set its user up; read again when the host is contacted.
     sudo: "passwordless" as const,
     agents: {},
   });
-  const noKey = hasKey ? [] : ["its key is missing: your own SSH settings are used"];
+  const noKey = key !== undefined ? [] : ["its key is missing: your own SSH settings are used"];
   return { record, remarks: [...noKey, ...without(dropped.map((label) => `label ${label}`))] };
 }
 
