@@ -18,28 +18,6 @@ export interface LabOptions {
   internet: boolean;
 }
 
-/** running: it runs and its sshd answers; silent: it runs and nothing answers; stopped: it does not run. */
-export type HostState = "running" | "silent" | "stopped";
-
-export interface LabHost {
-  name: string;
-  address: string;
-  port: 22;
-  user: typeof loginUser;
-  /** Its public host key, as in known_hosts: `ssh-ed25519 AAAA…`. */
-  hostKey: string;
-  /** The same in the form OpenSSH prints: `SHA256:…`. */
-  fingerprint: string;
-  state: HostState;
-}
-
-export interface Lab {
-  name: string;
-  release: Release;
-  internet: boolean;
-  hosts: LabHost[];
-}
-
 export interface WorkOptions {
   signal: AbortSignal;
   progress: Progress;

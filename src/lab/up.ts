@@ -15,9 +15,9 @@ import { chooseSubnet, ensureBridge, ensureWires } from "./network.js";
 import { mustBePossible, mustFit } from "./preconditions.js";
 import { type LabRecord, readRecord, writeRecord } from "./record.js";
 import { ensureRoot, makeHostKey } from "./root.js";
-import { labStatus } from "./status.js";
+import { type Lab, labStatus } from "./status.js";
 import { address } from "./subnet.js";
-import { type Lab, type LabOptions, loginUser, type WorkOptions } from "./types.js";
+import { type LabOptions, loginUser, type WorkOptions } from "./types.js";
 
 interface UpOptions extends LabOptions, WorkOptions {
   authorizedKey: string;
