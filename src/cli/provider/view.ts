@@ -8,26 +8,22 @@ import type { View } from "../command.js";
 import { describe } from "../describe.js";
 import { usersOf } from "./users.js";
 
-/** A provider with the places of its secrets and the agents that use it. Contains no secret. */
-export interface ProviderRow extends Provider {
-  name: string;
-  /** Names of the secrets that secrets.json holds. */
-  stored: string[];
-  /** Agents, as `host:type:name`. */
-  used_by: string[];
-}
-
 export interface Sources {
   fleet: Fleet;
   secrets: Secrets;
 }
 
-export const rowOf = (name: string, provider: Provider, { fleet, secrets }: Sources): ProviderRow => ({
+/** A provider with the places of its secrets and the agents that use it. Contains no secret. */
+export const rowOf = (name: string, provider: Provider, { fleet, secrets }: Sources) => ({
   name,
   ...provider,
+  /** Names of the secrets that secrets.json holds. */
   stored: secrets.names({ provider: name }),
+  /** Agents, as `host:type:name`. */
   used_by: usersOf(fleet, name).map(agentId),
 });
+
+type ProviderRow = ReturnType<typeof rowOf>;
 
 export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[] =>
   Object.entries(providers)
