@@ -1,7 +1,9 @@
 import type { ModelFacts, Models } from "../../agents/manifest/models.js";
+import { waitFor } from "../../async/wait.js";
 import { bytesPerToken } from "../../text/tokens.js";
 import type { Tokens } from "../request/gateway-call.js";
 import type { GatewayKey } from "../request/key.js";
+import { Refusal } from "../request/refusal.js";
 import type { SessionIds } from "../request/session-ids.js";
 import { Account, most, twice } from "./account.js";
 import { believable } from "./claims.js";
@@ -103,8 +105,9 @@ export class Allowance {
     const price = priceOf(facts);
     if (key.budget && !price) throw noPrice(key, estimate.model);
     const call: PendingCall = { key, estimate, price, facts };
-    const isBlocked = this.#blockedBy(account, call) !== undefined;
-    if (!isBlocked && account.waiting.length === 0) return this.#begin(account, call);
+    const blocked = this.#blockedBy(account, call);
+    if (blocked instanceof Refusal) throw blocked;
+    if (!blocked && account.waiting.length === 0) return this.#begin(account, call);
     const turn = this.#waitFor(account, call, signal);
     // A new day or a changed limit may have made room for waiting calls.
     this.#serve(account);
@@ -126,13 +129,13 @@ export class Allowance {
     return this.#parts.usage.spent(id, period)[of];
   }
 
-  /** What a call waits for; undefined when it may start. Throws when a limit is used up. */
-  #blockedBy(account: Account<Waiter>, call: PendingCall): Limit | "others" | undefined {
+  /** What a call waits for; undefined when it may start, and a refusal when a limit is used up. */
+  #blockedBy(account: Account<Waiter>, call: PendingCall): Limit | "others" | Refusal | undefined {
     const { key } = call;
     const at = this.#parts.now();
     const limits = this.#limitsFor(call, at);
     const full = limits.find((limit) => this.#spent(key, limit) >= limit.most);
-    if (full) throw usedUp(key, full, at);
+    if (full) return usedUp(key, full, at);
     if (limits.length > 0 && account.inFlight >= (key.concurrency ?? defaultConcurrency)) return "others";
     return limits.find((limit) => this.#spent(key, limit) + account.held[limit.of] >= limit.most);
   }
@@ -199,57 +202,34 @@ export class Allowance {
   /** Starts the calls that may, in the order of their arrival. */
   #serve(account: Account<Waiter>): void {
     for (let first = account.waiting[0]; first; first = account.waiting[0]) {
-      try {
-        if (this.#blockedBy(account, first)) return;
-      } catch (refusal) {
-        account.waiting.shift();
-        first.refuse(refusal);
-        continue;
-      }
+      const blocked = this.#blockedBy(account, first);
+      if (blocked && !(blocked instanceof Refusal)) return;
       account.waiting.shift();
-      first.admit(this.#begin(account, first));
+      if (blocked) first.refuse(blocked);
+      else first.admit(this.#begin(account, first));
     }
   }
 
   #waitFor(account: Account<Waiter>, call: PendingCall, signal: AbortSignal): Promise<Reservation> {
-    return new Promise((admitted, refused) => {
-      const stop = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", leave);
-      };
-      const waiter: Waiter = {
-        ...call,
-        admit(reservation) {
-          stop();
-          admitted(reservation);
-        },
-        refuse(why) {
-          stop();
-          refused(why);
-        },
-      };
-      const giveUp = (why: unknown) => {
-        account.waiting = account.waiting.filter((each) => each !== waiter);
-        waiter.refuse(why);
-        this.#serve(account);
-      };
-      const leave = () => giveUp(signal.reason);
-      const timer = setTimeout(() => giveUp(this.#timedOut(account, call)), this.#parts.timeout);
-      signal.addEventListener("abort", leave, { once: true });
-      account.waiting.push(waiter);
+    const waiter: Waiter = { ...call, admit() {}, refuse() {} };
+    const turn = new Promise<Reservation>((admit, refuse) => Object.assign(waiter, { admit, refuse }));
+    account.waiting.push(waiter);
+    const { timeout } = this.#parts;
+    const late = () => this.#timedOut(account, call);
+    return waitFor(turn, { signal, timeout, late, drop: ({ release }) => release() }).catch((why) => {
+      account.waiting = account.waiting.filter((each) => each !== waiter);
+      this.#serve(account);
+      throw why;
     });
   }
 
-  #timedOut(account: Account<Waiter>, call: PendingCall): unknown {
+  #timedOut(account: Account<Waiter>, call: PendingCall): Refusal {
     const { key } = call;
     const { timeout, now } = this.#parts;
-    try {
-      const by = this.#blockedBy(account, call) ?? this.#limitsFor(call, now())[0] ?? "others";
-      if (by === "others") return tooManyAtOnce(key, key.concurrency ?? defaultConcurrency, timeout);
-      return heldByOthers(key, by, timeout);
-    } catch (refusal) {
-      return refusal;
-    }
+    const by = this.#blockedBy(account, call) ?? this.#limitsFor(call, now())[0] ?? "others";
+    if (by instanceof Refusal) return by;
+    if (by === "others") return tooManyAtOnce(key, key.concurrency ?? defaultConcurrency, timeout);
+    return heldByOthers(key, by, timeout);
   }
 }
 

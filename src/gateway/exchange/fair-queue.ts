@@ -1,3 +1,4 @@
+import { waitFor } from "../../async/wait.js";
 import type { GatewayKey } from "../request/key.js";
 import { Refusal } from "../request/refusal.js";
 
@@ -14,14 +15,11 @@ export interface FairQueueOptions {
 
 type QueueKey = Pick<GatewayKey, "id" | "name" | "concurrency">;
 
-interface Waiter {
-  begin(leave: Leave): void;
-}
-
 interface Line {
   most: number;
   running: number;
-  waiting: Set<Waiter>;
+  /** Each begins a call. */
+  waiting: Set<(leave: Leave) => void>;
 }
 
 /** The calls to one target, by key. A key that started a call moves behind the others. */
@@ -49,29 +47,19 @@ export class FairQueue {
     if (line.waiting.size === 0 && line.running < line.most && target.running < slots) {
       return this.#begin(target, key.id, line);
     }
-    return new Promise((entered, refused) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", gone);
-        line.waiting.delete(waiter);
+    let begin = (_leave: Leave) => {};
+    const turn = new Promise<Leave>((entered) => {
+      begin = entered;
+    });
+    line.waiting.add(begin);
+    target.waiting++;
+    const late = () => busy(key.name, line, timeout);
+    return waitFor(turn, { signal, timeout, late, drop: (leave) => leave() }).catch((why) => {
+      if (line.waiting.delete(begin)) {
         target.waiting--;
-      };
-      const waiter: Waiter = {
-        begin(leave) {
-          end();
-          entered(leave);
-        },
-      };
-      const giveUp = (why: unknown) => {
-        end();
         this.#tidy(target, key.id, line);
-        refused(why);
-      };
-      const gone = () => giveUp(signal.reason);
-      const timer = setTimeout(() => giveUp(busy(key.name, line, timeout)), timeout);
-      signal.addEventListener("abort", gone);
-      line.waiting.add(waiter);
-      target.waiting++;
+      }
+      throw why;
     });
   }
 
@@ -108,11 +96,14 @@ export class FairQueue {
       const next = [...target.lines].find(([, line]) => line.waiting.size > 0 && line.running < line.most);
       if (!next) return;
       const [id, line] = next;
-      const [waiter] = line.waiting;
+      const [begin] = line.waiting;
+      if (!begin) return;
+      line.waiting.delete(begin);
+      target.waiting--;
       // Behind all others: a Map is in the order of insertion.
       target.lines.delete(id);
       target.lines.set(id, line);
-      waiter?.begin(this.#begin(target, id, line));
+      begin(this.#begin(target, id, line));
     }
   }
 }

@@ -70,26 +70,14 @@ export class UpstreamPool {
       idle.wake();
       return idle;
     }
-    return new Promise((give, fail) => {
-      const waiter: Waiter = {
-        give: (connection) => {
-          signal.removeEventListener("abort", leave);
-          if (signal.aborted) this.#free(connection);
-          else give(connection);
-        },
-        fail: (error) => {
-          signal.removeEventListener("abort", leave);
-          fail(error);
-        },
-      };
-      const leave = () => {
-        const at = this.#waiting.indexOf(waiter);
-        if (at >= 0) this.#waiting.splice(at, 1);
-        fail(signal.reason);
-      };
-      signal.addEventListener("abort", leave);
-      if (this.#count < this.#options.maxConnections) void this.#openFor(waiter);
-      else this.#waiting.push(waiter);
+    const waiter: Waiter = { give() {}, fail() {} };
+    const turn = new Promise<PooledConnection>((give, fail) => Object.assign(waiter, { give, fail }));
+    if (this.#count < this.#options.maxConnections) void this.#openFor(waiter);
+    else this.#waiting.push(waiter);
+    return waitFor(turn, { signal, drop: (connection) => connection.giveBack() }).catch((why) => {
+      const at = this.#waiting.indexOf(waiter);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      throw why;
     });
   }
 
