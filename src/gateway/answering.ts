@@ -5,7 +5,7 @@ import { type Directory, type ServedAgent, targetOf, usableIn, usableOf } from "
 import type { Exchange } from "./exchange/exchange.js";
 import { metricsType, type View } from "./exchange/metrics.js";
 import type { PendingRequest } from "./exchange/pending-requests.js";
-import type { Right } from "./keys/rights.js";
+import { mayUse, type Right, requireRight } from "./keys/rights.js";
 import type { Models } from "./models.js";
 import type { GatewayKey } from "./request/key.js";
 import { type ModelRequest, parseModelRequest } from "./request/model-request.js";
@@ -30,7 +30,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   if (route.does === "health") return exchange.answer({ status: 200 }, json, `{"status":"ok"}`);
   const { key, body } = await admitted(exchange, route.does === "model" ? "models" : route.does);
   if (route.does === "metrics") {
-    const text = parts.metrics.render(key.role === "admin" ? undefined : viewOf(exchange, key));
+    const text = parts.metrics.render(key.role === "admin" ? undefined : viewOf(key));
     return exchange.answer({ status: 200 }, { "content-type": metricsType }, text);
   }
   const known = parts.fleet();
@@ -48,9 +48,9 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   if (logBodies) exchange.keepAsked(body);
   const asked = parseModelRequest(body);
   const found = fleet.find(asked.model);
-  if (!found || !parts.mayUse(key, usableOf(found))) {
+  if (!found || !mayUse(key, usableOf(found))) {
     call.model = parts.redact(asked.model);
-    const several = fleet.namesakes(asked.model).filter((agent) => parts.mayUse(key, agent));
+    const several = fleet.namesakes(asked.model).filter((agent) => mayUse(key, agent));
     throw several.length > 1 ? ambiguous(several) : noSuchModel(call.model);
   }
   const { agent, proxied } = found;
@@ -109,7 +109,7 @@ function idsFor(
 ): ScopedIds {
   const reach = reachOf(key);
   if (reach !== "own") call.sessions = reach;
-  const scope = parts.scopeOf(key);
+  const scope = parts.keyring.scopeOf(key);
   return scope ? scopedIds(named, members, scope, dialect) : unscopedIds(named, dialect);
 }
 
@@ -164,7 +164,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<{ key: Gatewa
     const key = parts.keyring.whose(bearerIn(request));
     call.key = key;
     parts.allowance.count(key);
-    parts.requireRight(key, right);
+    requireRight(key, right);
     const { body } = await bodyIn(exchange, key.id);
     return { key, body };
   }
@@ -178,7 +178,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<{ key: Gatewa
   }
   Object.assign(call, { key, nonce });
   parts.allowance.count(key);
-  parts.requireRight(key, right);
+  requireRight(key, right);
   return { key, body };
 }
 
@@ -211,9 +211,9 @@ async function connectionTo(
 }
 
 /** Metrics of the agents that a key may use, and of no other key. */
-const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
+const viewOf = (key: GatewayKey): View => ({
   key: key.name,
-  target: (target) => parts.mayUse(key, usableIn(target)),
+  target: (target) => mayUse(key, usableIn(target)),
 });
 
 const ambiguous = (agents: readonly ServedAgent[]): Refusal => {

@@ -3,6 +3,7 @@ import { waitFor } from "../async/wait.js";
 import { responseTo } from "../remote/http.js";
 import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./exchange/directory.js";
 import type { GatewayParts } from "./exchange/gateway-parts.js";
+import { mayUse } from "./keys/rights.js";
 import type { GatewayKey } from "./request/key.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
@@ -22,10 +23,9 @@ const timeout = 2000;
 export class Models {
   readonly #known = new Map<string, { at: number; mark: string | undefined; ids: Promise<string[]> }>();
 
-  constructor(private readonly parts: Pick<GatewayParts, "mayUse" | "upstreamPool">) {}
+  constructor(private readonly parts: Pick<GatewayParts, "upstreamPool">) {}
 
   async list({ agents }: Directory, key: GatewayKey): Promise<Model[]> {
-    const { mayUse } = this.parts;
     const all = agents.map(async (agent) => {
       const proxied = agent.proxy && mayUse(key, { ...agent, proxied: true }) ? await this.#proxiedBy(agent) : [];
       const own = mayUse(key, agent) ? [agent.word] : [];
@@ -36,7 +36,7 @@ export class Models {
 
   async find(fleet: Directory, key: GatewayKey, id: string): Promise<Model | undefined> {
     const found = fleet.find(id);
-    if (!found || !this.parts.mayUse(key, usableOf(found))) return undefined;
+    if (!found || !mayUse(key, usableOf(found))) return undefined;
     const { agent, proxied } = found;
     if (proxied !== undefined && !(await this.#proxiedBy(agent)).includes(proxied)) return undefined;
     return model(id, agent);

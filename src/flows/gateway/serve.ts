@@ -8,7 +8,6 @@ import { readRequestLines } from "../../gateway/audit/read.js";
 import type { GatewayParts } from "../../gateway/exchange/gateway-parts.js";
 import { Metrics } from "../../gateway/exchange/metrics.js";
 import { Keyring } from "../../gateway/keys/keyring.js";
-import { mayUse, requireRight } from "../../gateway/keys/rights.js";
 import { Refusal } from "../../gateway/request/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
 import { Nonces } from "../../gateway/signing/nonces.js";
@@ -72,12 +71,9 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
 
     const parts: GatewayParts = {
       keyring,
-      requireRight,
-      mayUse,
       allowance,
       fleet,
       metrics: new Metrics({ pools: () => pools.openConnections() }),
-      scopeOf: (key) => keyring.scopeOf(key),
       mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
       signed: (request) => mustBeSigned(request, { keyring, nonces, covered, now }),
       log: {

@@ -2,32 +2,20 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Allowance } from "../allowance/allowance.js";
 import type { InFlightCall } from "../audit/in-flight.js";
 import type { Keyring } from "../keys/keyring.js";
-import type { Right, Usable } from "../keys/rights.js";
 import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 import type { GatewayKey } from "../request/key.js";
+import type { SignedRequest } from "../signing/verify.js";
 import type { UpstreamPool } from "../upstream-pool/upstream-pool.js";
 import type { UpstreamTarget } from "../upstream-pool/upstream-pools.js";
 import type { Directory } from "./directory.js";
 import type { Metrics } from "./metrics.js";
 
-export interface SignedRequest {
-  method: string;
-  /** Path and query, as they were sent. */
-  url: string;
-  headers: IncomingHttpHeaders;
-  body: Buffer;
-}
-
 /** What the server works with. Each part throws a Refusal for a request that it does not let pass. */
 export interface GatewayParts {
-  keyring: Pick<Keyring, "whose" | "mustStillOpen">;
-  /** Undefined for a key that may use all sessions. */
-  scopeOf: Keyring["scopeOf"];
+  keyring: Pick<Keyring, "whose" | "mustStillOpen" | "scopeOf">;
   /** Refuses a request that no key can have signed, before its body is read. */
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
-  requireRight(key: GatewayKey, right: Right): void;
-  mayUse(key: GatewayKey, agent: Usable): boolean;
   allowance: Pick<Allowance, "count" | "reserve">;
   log: {
     mustBeWritable(): void;

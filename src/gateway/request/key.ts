@@ -1,6 +1,6 @@
-import { type GatewayKey, roles } from "../../state/gateway-keys.js";
+import type { GatewayKey } from "../../state/gateway-keys.js";
 
-export { type GatewayKey, roles };
+export type { GatewayKey };
 export type Role = GatewayKey["role"];
 export type KeyState = "active" | "expired" | "revoked";
 

@@ -15,9 +15,9 @@ import {
   window,
 } from "./sign.js";
 
-export interface Request {
+export interface SignedRequest {
   method: string;
-  /** As on the request line. */
+  /** Path and query as on the request line. */
   url: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -61,7 +61,7 @@ export function mustBeSignable(
 
 /** Proves a request unchanged, recent and no replay. Only a valid signature uses up a nonce, so strangers cannot. */
 export async function mustBeSigned(
-  request: Request,
+  request: SignedRequest,
   { nonces, covered, ...parts }: VerifierParts,
 ): Promise<{ key: GatewayKey; nonce: string }> {
   const { said, key, secret, former, ended } = mustBeSignable(request.headers, parts);

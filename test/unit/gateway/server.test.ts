@@ -220,6 +220,7 @@ describe("refused before anything is passed on", () => {
         parts: {
           keyring: {
             whose: () => keyOf(),
+            scopeOf: () => undefined,
             mustStillOpen() {
               if (!isOpen) throw revoked();
             },
@@ -257,6 +258,7 @@ describe("refused before anything is passed on", () => {
           parts: {
             keyring: {
               whose: () => keyOf(),
+              scopeOf: () => undefined,
               mustStillOpen() {
                 if (--open === 0) throw revoked();
               },

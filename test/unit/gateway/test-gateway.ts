@@ -4,7 +4,6 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import hermes from "../../../src/agents/hermes/chat/upstream-dialect.js";
 import { Directory, type ServedAgent } from "../../../src/gateway/exchange/directory.js";
 import type { GatewayParts } from "../../../src/gateway/exchange/gateway-parts.js";
-import { mayUse, requireRight } from "../../../src/gateway/keys/rights.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../../../src/gateway/request/gateway-call.js";
 import type { GatewayKey } from "../../../src/gateway/request/key.js";
 import { Refusal } from "../../../src/gateway/request/refusal.js";
@@ -159,13 +158,12 @@ export async function door({
         return key;
       },
       mustStillOpen() {},
+      scopeOf: scopesWith(pepper),
     },
-    scopeOf: scopesWith(pepper),
     mustBeSignable() {},
     signed: async () => {
       throw new Refusal(401, "signature_invalid", "no");
     },
-    ...{ requireRight, mayUse },
     allowance: {
       count() {},
       reserve: async () => ({

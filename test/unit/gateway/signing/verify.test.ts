@@ -8,7 +8,7 @@ import type { GatewayKey } from "../../../../src/gateway/request/key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { signatureOf, signedHeaders } from "../../../../src/gateway/signing/sign.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
-import { mustBeSignable, mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
+import { mustBeSignable, mustBeSigned, type SignedRequest } from "../../../../src/gateway/signing/verify.js";
 import { Secret } from "../../../../src/secret.js";
 import { covered } from "./covered.js";
 import { refusalOf } from "./refusal-of.js";
@@ -68,7 +68,7 @@ function gateway(now: Date) {
 const at = new Date("2026-01-01T00:00:00.900Z");
 const plain = { method: "POST", url: "/v1/chat/completions?x=1", body: Buffer.from('{"model":"ada"}') };
 const nonce = "abcdefghijklmnop";
-const signed = (request = plain, now = at): Request => ({
+const signed = (request = plain, now = at): SignedRequest => ({
   ...request,
   headers: signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce, covered }),
 });
@@ -115,7 +115,7 @@ it("signs no target that cannot be sent unchanged", () => {
 });
 
 describe("is refused", () => {
-  const header = (name: string, value: string | string[] | undefined): Request => {
+  const header = (name: string, value: string | string[] | undefined): SignedRequest => {
     const request = signed();
     return { ...request, headers: { ...request.headers, [name]: value } };
   };
@@ -208,7 +208,7 @@ describe("a routing header", () => {
   const names = covered;
   it("is signed, and no other", async () => expect(await signatureCovers()).toEqual(covered));
 
-  const routed = (headers: Record<string, string>): Request => ({
+  const routed = (headers: Record<string, string>): SignedRequest => ({
     ...plain,
     headers: {
       ...headers,
@@ -219,7 +219,7 @@ describe("a routing header", () => {
   it.each(names)("%s is added, changed or taken away: refused, and uses no nonce up", async (name) => {
     const [with1, without] = [routed({ [name]: "mine" }), routed({})];
     const { [name]: _, ...rest } = with1.headers;
-    const wrong: Request["headers"][] = [
+    const wrong: SignedRequest["headers"][] = [
       { ...without.headers, [name]: "theirs" },
       { ...with1.headers, [name]: "theirs" },
       { ...with1.headers, [name]: "mine, theirs" },
@@ -293,7 +293,7 @@ describe("with any changed byte", () => {
         return bytes;
       };
       const other = (value: string) => flipped(Buffer.from(value, "latin1")).toString("latin1");
-      const wrong: Request =
+      const wrong: SignedRequest =
         part === "body"
           ? { ...right, body: flipped(right.body) }
           : part === "method" || part === "url"
