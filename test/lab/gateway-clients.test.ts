@@ -5,8 +5,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI, { APIError } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signedHeaders } from "../../src/gateway/signing/sign.js";
-import { signerOf } from "../../src/gateway/signing/signing-secret.js";
+import { signedHeaders, signerOf } from "../../src/gateway/signing/sign.js";
 import { Secret } from "../../src/secret.js";
 
 import { covered } from "../unit/gateway/signing/covered.js";

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { sweepTemps } from "../../state/atomic-file.js";
+import { writeAtomicAsync } from "../../state/atomic-file-async.js";
+import { readStateFile } from "../../state/state-file.js";
 import { historyKinds, type SessionIds } from "../request/session-ids.js";
 import { DelayedSave } from "./delayed-save.js";
-import { readHistoriesFile, writeHistoriesFile } from "./histories-file.js";
 
 /** Whose ids they are: the same id of two keys, or at two agents, is not one session. */
 export interface Owner {
@@ -26,9 +29,11 @@ export class Histories {
   readonly #save: DelayedSave | undefined;
 
   constructor({ dir, most = 20_000, pause = 5000 }: HistoriesOptions = {}) {
-    this.#known = new Map(dir === undefined ? [] : readHistoriesFile(dir));
+    this.#known = new Map(dir === undefined ? [] : entriesIn(dir));
     this.#most = most;
-    if (dir !== undefined) this.#save = new DelayedSave(() => writeHistoriesFile(dir, this.#known), pause);
+    if (dir === undefined) return;
+    const content = () => `${JSON.stringify({ version: 1, sessions: [...this.#known] })}\n`;
+    this.#save = new DelayedSave(() => writeAtomicAsync(join(dir, fileName), content()), pause);
   }
 
   /** Tokens that an agent loads for a request with these ids: 0 without any, undefined when one is unknown. */
@@ -63,6 +68,24 @@ export class Histories {
     this.#known.set(id, tokens);
   }
 }
+
+const fileName = "histories.json";
+/** The most recently used is the last. */
+type Entry = [hash: string, tokens: number];
+
+/** A damaged file counts as none: its sessions are learned again. */
+function entriesIn(dir: string): Entry[] {
+  sweepTemps(dir, fileName);
+  try {
+    const { sessions } = JSON.parse(readStateFile(join(dir, fileName), false)?.text ?? "{}") as { sessions?: unknown };
+    return Array.isArray(sessions) ? sessions.filter(isEntry) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isEntry = (entry: unknown): entry is Entry =>
+  Array.isArray(entry) && typeof entry[0] === "string" && Number.isSafeInteger(entry[1]) && entry[1] >= 0;
 
 /** Hashed, because an id may be long, and is the caller's own. */
 function hashesOf({ key, target }: Owner, ids: SessionIds): string[] {

@@ -1,51 +1,52 @@
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory } from "../../state/atomic-file.js";
 
-export interface NonceFile {
-  /** Resolves when the lines are on the disk. A failure leaves none of them. */
-  append(lines: string): Promise<void>;
-  empty(): Promise<void>;
-  close(): Promise<void>;
-}
-
-const newline = 10;
-
-/** Opens or creates a file, and reads its lines. An unfinished line that a killed writer left is cut. */
-export async function openNonceFile(path: string, line: (text: string) => void): Promise<NonceFile> {
-  const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
-  const file = await open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
-  try {
-    const bytes = await file.readFile();
-    let size = 0;
-    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, size)) {
-      line(bytes.toString("latin1", size, end));
-      size = end + 1;
+/** A file of lines. One that a killed writer left unfinished is cut by the next. */
+export class NonceFile {
+  /** Opens or creates a file, and reads its lines. */
+  static async open(path: string, line: (text: string) => void): Promise<NonceFile> {
+    const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW } = constants;
+    const file = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
+    try {
+      const text = await file.readFile("latin1");
+      // If the file's name were lost in a power cut, its lines would be too.
+      if (text === "") syncDirectory(dirname(path));
+      const lines = text.split("\n");
+      const rest = lines.pop() ?? "";
+      for (const each of lines) line(each);
+      return new NonceFile(file, text.length - rest.length, rest !== "");
+    } catch (error) {
+      await file.close();
+      throw error;
     }
-    let torn = size < bytes.length;
-    // If the file's name were lost in a power cut, its lines would be too.
-    if (bytes.length === 0) syncDirectory(dirname(path));
+  }
 
-    return {
-      async append(lines) {
-        const more = Buffer.from(lines, "latin1");
-        // Lines after an unfinished one would be read as part of it.
-        if (torn) await file.truncate(size);
-        torn = true;
-        for (let written = 0; written < more.length; ) {
-          const { bytesWritten } = await file.write(more, written, more.length - written, size + written);
-          written += bytesWritten;
-        }
-        await file.datasync();
-        size += more.length;
-        torn = false;
-      },
-      empty: () => file.truncate(0),
-      close: () => file.close(),
-    };
-  } catch (error) {
-    await file.close();
-    throw error;
+  private constructor(
+    private readonly file: FileHandle,
+    /** Bytes of all whole lines. */
+    private size: number,
+    /** There may be bytes after them. */
+    private torn: boolean,
+  ) {}
+
+  /** Resolves when the lines are on the disk. A failure leaves none of them. */
+  async append(lines: string): Promise<void> {
+    // Lines after an unfinished one would be read as part of it.
+    if (this.torn) await this.file.truncate(this.size);
+    this.torn = true;
+    await this.file.appendFile(lines, "latin1");
+    await this.file.datasync();
+    this.size += lines.length;
+    this.torn = false;
+  }
+
+  empty(): Promise<void> {
+    return this.file.truncate(0);
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { cannotWrite } from "../../state/disk-fault.js";
 import { Refusal } from "../request/refusal.js";
-import { type NonceFile, openNonceFile } from "./nonce-file.js";
+import { NonceFile } from "./nonce-file.js";
 import { unixSeconds, window } from "./sign.js";
 
 /** The nonces of all requests that were signed within the same `window` seconds; they are forgotten together. */
@@ -102,7 +102,7 @@ export class Nonces {
   }
 
   #openFile(generation: number, { used }: Generation): Promise<NonceFile> {
-    return openNonceFile(this.#path(generation), (line) => {
+    return NonceFile.open(this.#path(generation), (line) => {
       const [, entry] = /^([a-z0-9]+ [A-Za-z0-9_-]+) \d+$/.exec(line) ?? [];
       // A damaged line may have been any nonce of its generation.
       if (entry === undefined) this.#doubt(generation);

@@ -14,8 +14,7 @@ import { pipeline } from "node:stream";
 import type { Secret } from "../../secret.js";
 import { readBody } from "../request/read-body.js";
 import { Refusal } from "../request/refusal.js";
-import { type CoveredHeaders, signedHeaders } from "./sign.js";
-import type { Signer } from "./signing-secret.js";
+import { type CoveredHeaders, type Signer, signedHeaders } from "./sign.js";
 
 export interface RelayOptions {
   signer: Signer;

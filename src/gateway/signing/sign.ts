@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Secret } from "../../secret.js";
+import { Secret } from "../../secret.js";
+import { partsIn } from "../keys/mint.js";
 
 /**
  * A signature is the HMAC-SHA256 of this text, whose lines are separated by one newline each, with none after the last:
@@ -18,14 +19,16 @@ import type { Secret } from "../../secret.js";
  * accepted only from requests without those.
  *
  * No line can contain a newline, so no two requests have the same text. The HMAC's key is the signing secret as text, the 64
- * characters of its hex (signing-secret.ts derives it from the key), so that `openssl dgst -sha256 -hmac` gives the same. Each key
+ * characters of its hex (`signerOf` derives it from the key), so that `openssl dgst -sha256 -hmac` gives the same. Each key
  * has its own secret, so the id need not be part of the text.
  */
 export interface SignedFields {
   method: string;
+  /** As on the request line. */
   url: string;
   body: Uint8Array;
   stamp: string;
+  /** 16 to 64 of A-Z a-z 0-9 _ -, never used before with this key. */
   nonce: string;
   headers?: IncomingHttpHeaders;
   covered: CoveredHeaders;
@@ -62,17 +65,9 @@ export function signatureOf(secret: Secret, version: SignatureVersion, request: 
   return createHmac("sha256", secret.reveal()).update(text.join("\n"), "latin1").digest();
 }
 
-export interface UnsignedRequest {
-  method: string;
-  /** As it will stand on the request line. */
-  url: string;
-  body: Uint8Array;
+export interface UnsignedRequest extends Omit<SignedFields, "stamp"> {
   keyId: string;
   now: Date;
-  /** 16 to 64 of A-Z a-z 0-9 _ -, never used before with this key. */
-  nonce: string;
-  headers?: IncomingHttpHeaders;
-  covered: CoveredHeaders;
 }
 
 export function signedHeaders(secret: Secret, { keyId, now, ...request }: UnsignedRequest): Record<string, string> {
@@ -86,3 +81,16 @@ export function signedHeaders(secret: Secret, { keyId, now, ...request }: Unsign
 }
 
 export const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+
+export interface Signer {
+  /** The key's id, which is public. */
+  id: string;
+  secret: Secret;
+}
+
+/** Undefined when it is not a gateway key. Both ends derive the secret, so that the gateway need not store the key. */
+export function signerOf(key: Secret): Signer | undefined {
+  const { id, secret } = partsIn(key.reveal()) ?? {};
+  if (id === undefined || secret === undefined) return undefined;
+  return { id, secret: new Secret(createHmac("sha256", secret).update("clm signing v1").digest("hex")) };
+}

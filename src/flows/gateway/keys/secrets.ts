@@ -1,6 +1,6 @@
 import { hashOf, newKeyFor, newPepper, pepperPlace, signingName } from "../../../gateway/keys/mint.js";
 import { formerOpens, type GatewayKey, stateOf } from "../../../gateway/request/key.js";
-import { signerOf } from "../../../gateway/signing/signing-secret.js";
+import { signerOf } from "../../../gateway/signing/sign.js";
 import type { Secret } from "../../../secret.js";
 import { type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
 import type { Store } from "../../../state/store.js";

@@ -3,8 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
-import { type CoveredHeaders, signedHeaders } from "../../../gateway/signing/sign.js";
-import type { Signer } from "../../../gateway/signing/signing-secret.js";
+import { type CoveredHeaders, type Signer, signedHeaders } from "../../../gateway/signing/sign.js";
 
 export interface GatewayProbe {
   /** Models that the key may use. */

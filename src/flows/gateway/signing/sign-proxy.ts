@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Fault } from "../../../errors.js";
 import { relay } from "../../../gateway/signing/relay.js";
-import { type Signer, signerOf } from "../../../gateway/signing/signing-secret.js";
+import { type Signer, signerOf } from "../../../gateway/signing/sign.js";
 import { Secret } from "../../../secret.js";
 import { parseSource, type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";

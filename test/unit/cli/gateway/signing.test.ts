@@ -9,7 +9,7 @@ import { parse } from "yaml";
 import { settingsFor, type Tool, tools } from "../../../../src/cli/gateway/tools/client-tools.js";
 import { runCli, type World } from "../../../../src/cli/run.js";
 import type { GatewayKey } from "../../../../src/gateway/request/key.js";
-import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { signerOf } from "../../../../src/gateway/signing/sign.js";
 import { Secret } from "../../../../src/secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { hostStore } from "../../../../src/state/hosts.js";

@@ -4,7 +4,7 @@ import { revokeKey } from "../../../../src/flows/gateway/keys/revoke.js";
 import { rotateGatewayKey } from "../../../../src/flows/gateway/keys/rotate.js";
 import type { Session } from "../../../../src/flows/session.js";
 import { Keyring } from "../../../../src/gateway/keys/keyring.js";
-import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { signerOf } from "../../../../src/gateway/signing/sign.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { openSecrets } from "../../../../src/state/secrets.js";
 import { scratchDirectories } from "../../state/scratch.js";

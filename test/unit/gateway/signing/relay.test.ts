@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { relay } from "../../../../src/gateway/signing/relay.js";
-import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { signerOf } from "../../../../src/gateway/signing/sign.js";
 import { Secret } from "../../../../src/secret.js";
 import { scratchDirectories } from "../../state/scratch.js";
 import { covered } from "./covered.js";

@@ -6,8 +6,7 @@ import { signatureCovers } from "../../../../src/flows/gateway/covered-headers.j
 import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import type { GatewayKey } from "../../../../src/gateway/request/key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
-import { signatureOf, signedHeaders } from "../../../../src/gateway/signing/sign.js";
-import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { signatureOf, signedHeaders, signerOf } from "../../../../src/gateway/signing/sign.js";
 import { mustBeSignable, mustBeSigned, type SignedRequest } from "../../../../src/gateway/signing/verify.js";
 import { Secret } from "../../../../src/secret.js";
 import { covered } from "./covered.js";

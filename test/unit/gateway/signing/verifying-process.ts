@@ -1,4 +1,4 @@
-import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { signerOf } from "../../../../src/gateway/signing/sign.js";
 import { Secret } from "../../../../src/secret.js";
 import { verifying } from "./verifying.js";
 

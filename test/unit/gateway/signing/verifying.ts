@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { GatewayKey } from "../../../../src/gateway/request/key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { Nonces } from "../../../../src/gateway/signing/nonces.js";
-import type { Signer } from "../../../../src/gateway/signing/signing-secret.js";
+import type { Signer } from "../../../../src/gateway/signing/sign.js";
 import { mustBeSigned } from "../../../../src/gateway/signing/verify.js";
 import { covered } from "./covered.js";
 
