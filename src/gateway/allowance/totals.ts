@@ -1,4 +1,4 @@
-import type { Tokens } from "../request/gateway-call.js";
+import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 
 /** Sums of requests. Money is in billionths of a dollar: whole numbers add up the same in every order. */
 export interface Totals {
@@ -10,14 +10,10 @@ export interface Totals {
 }
 
 /** The part of a line of the gateway's audit log that counts. */
-export interface UsageLine {
+export interface UsageLine extends Pick<GatewayCall, "target">, Pick<CallOutcome, "status" | "tokens" | "usd"> {
   seq: number;
   at: string | number;
   key?: { id: string } | undefined;
-  target?: string | undefined;
-  status: number;
-  tokens?: Tokens | undefined;
-  usd?: number | undefined;
 }
 
 export interface UsageRow extends Totals {

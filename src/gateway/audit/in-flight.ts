@@ -1,5 +1,6 @@
-import { closeSync, constants, ftruncateSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, ftruncateSync, openSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { writeAll } from "../../state/audit/chain-file.js";
 import { readStateFile } from "../../state/state-file.js";
 import { objectFrom } from "../../text/json-object.js";
 import type { GatewayCall, Tokens } from "../request/gateway-call.js";
@@ -18,10 +19,6 @@ interface FileEntry extends InFlightCall {
 
 // The newline comes first: the text before may be cut short.
 const asLine = (value: object): string => `\n${JSON.stringify(value)}`;
-
-function mustBeAll({ length }: Buffer, written: number): void {
-  if (written < length) throw new Error("no space left for all of it");
-}
 
 // O_APPEND: after the file was emptied, a write at the former position would leave a hole of that size.
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
@@ -48,12 +45,7 @@ export class InFlightCalls {
     const { key, ...rest } = call;
     // The key as in a line of the log, without its hash.
     const who = key && { key: { id: key.id, name: key.name } };
-    const text = asLine({
-      after: this.last(),
-      call: { ...rest, ...who },
-      tokens,
-      ...(usd !== undefined && { usd }),
-    });
+    const text = asLine({ after: this.last(), call: { ...rest, ...who }, tokens, usd });
     this.#write(this.#ended + text);
     this.#ended = "";
     this.#entries.set(call.id, text);
@@ -86,7 +78,7 @@ export class InFlightCalls {
     const next = openSync(beside, flags, 0o600);
     try {
       const left = Buffer.from([...this.#entries.values()].join(""));
-      mustBeAll(left, left.length === 0 ? 0 : writeSync(next, left));
+      writeAll(next, left, 0);
       this.#size = left.length;
       renameSync(beside, pathIn(this.dir));
     } catch (error) {
@@ -104,9 +96,8 @@ export class InFlightCalls {
 
   #write(text: string): void {
     const bytes = Buffer.from(text);
-    const written = writeSync(this.#fd, bytes);
-    this.#size += written;
-    mustBeAll(bytes, written);
+    writeAll(this.#fd, bytes, this.#size);
+    this.#size += bytes.length;
   }
 
   #empty(): void {

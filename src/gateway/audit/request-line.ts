@@ -1,29 +1,14 @@
 import { keyless } from "../keys/mint.js";
-import type { CallOutcome, GatewayCall, Tokens } from "../request/gateway-call.js";
+import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 
 /** One line of the gateway's audit log: a request and how it ended. */
-export interface RequestLine {
+export interface RequestLine extends Omit<GatewayCall, "at" | "key">, Omit<CallOutcome, "first" | "took"> {
   seq: number;
   /** When the request came. Lines are in the order in which requests ended. */
   at: string;
-  id: string;
   key?: { id: string; name: string };
-  from: string;
-  method: string;
-  path: string;
-  target?: string;
-  model?: string;
-  status: number;
-  code?: string;
-  tokens?: Tokens;
-  usd?: number;
   ms: number;
   first_ms?: number;
-  nonce?: string;
-  streamed?: true;
-  /** `all` or `group:NAME`, for a key that may use not only its own sessions. */
-  sessions?: string;
-  bodies?: { asked: string; answered: string };
   /** Bytes of an unfinished line, left by a killed gateway, that were cut before this line was written. */
   cut_bytes?: number;
   /** Refused requests since the line before without a line: it could not be written, or too many came without a key. */
@@ -62,9 +47,7 @@ export function requestLine(call: GatewayCall, ending: CallOutcome): OpenLine {
     ...(nonce !== undefined && { nonce: typed(nonce) }),
     ...(streamed && { streamed }),
     ...(sessions !== undefined && { sessions }),
-    ...(bodies && {
-      bodies: { asked: keyless(bodies.asked), answered: keyless(bodies.answered) },
-    }),
+    ...(bodies && { bodies: { asked: keyless(bodies.asked), answered: keyless(bodies.answered) } }),
   };
 }
 

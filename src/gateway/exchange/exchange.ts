@@ -85,13 +85,9 @@ export class Exchange {
     this.#over = true;
     const took = performance.now() - this.#began;
     const counted = this.#settled(ending.tokens, took);
-    const whole: CallOutcome = {
-      ...ending,
-      ...counted,
-      ...(this.#first !== undefined && { first: this.#first }),
-      took,
-      ...(this.asked !== undefined && { bodies: { asked: this.asked, answered: this.#loggable(answered ?? "") } }),
-    };
+    const bodies =
+      this.asked === undefined ? undefined : { asked: this.asked, answered: this.#loggable(answered ?? "") };
+    const whole: CallOutcome = { ...ending, ...counted, first: this.#first, took, bodies };
     let trouble: Refusal | undefined;
     try {
       if (leavesLine(this.call.path, this.request.headers)) await this.parts.log.write(this.call, whole);
@@ -126,7 +122,7 @@ export class Exchange {
     const refusal = asRefusal(error, this.parts);
     Object.assign(this.call, refusal.by);
     const { status, code } = refusal;
-    const ending = { status, code, ...(tokens && { tokens }) };
+    const ending = { status, code, tokens };
     if (refusal === clientGone) await this.conclude(ending);
     else if (this.response.headersSent) {
       await this.conclude(ending);

@@ -21,7 +21,7 @@ export interface GatewayCall {
   from: string;
   key?: GatewayKey;
   /** `host/agent`, or `host/agent/proxy`, once it is known. */
-  target?: string;
+  target?: string | undefined;
   /** As the caller asked for it. */
   model?: string;
   /** Of a signed request. */
@@ -34,12 +34,12 @@ export interface GatewayCall {
 export interface CallOutcome {
   status: number;
   /** Of a refusal or an upstream error; `client_gone` when the caller left before the end. */
-  code?: string;
-  tokens?: Tokens;
-  usd?: number;
+  code?: string | undefined;
+  tokens?: Tokens | undefined;
+  usd?: number | undefined;
   /** Milliseconds until the first byte of the answer's body, and until its last. */
-  first?: number;
+  first?: number | undefined;
   took: number;
   /** Only with --log-bodies. */
-  bodies?: { asked: string; answered: string };
+  bodies?: { asked: string; answered: string } | undefined;
 }

@@ -1,5 +1,9 @@
 import { textOf } from "../../agents/chat/completion.js";
 import { objectFrom } from "../../text/json-object.js";
+import type { Refusal } from "../request/refusal.js";
+import type { AnswerKind } from "./pass.js";
+import type { RenameId } from "./response-ids.js";
+import type { StreamTap } from "./tap.js";
 
 interface ChatCompletion {
   choices?: { index?: unknown; message?: { content?: unknown }; finish_reason?: unknown }[];
@@ -61,4 +65,19 @@ function eventsOfPart(part: { text?: unknown }, place: object): [type: string, d
     ["output_text.done", { ...place, text: part.text, logprobs: [] }],
     ["content_part.done", { ...place, part }],
   ];
+}
+
+/** The end of a stream whose call failed, as clients of its path expect it; never the end of an answer. */
+export function failedStream(
+  refusal: Refusal,
+  from: AnswerKind,
+  tap: Pick<StreamTap, "lastResponse" | "sequence">,
+  rename: RenameId = (id) => id,
+): string {
+  if (from !== "responses") return `data: ${refusal.body()}\n\n`;
+  const { code, message } = refusal;
+  const { id } = tap.lastResponse ?? {};
+  const named = typeof id === "string" ? { id: rename(id) } : {};
+  const response = { ...tap.lastResponse, ...named, status: "failed", error: { code, message }, output: [] };
+  return event("response.failed", Math.max(0, tap.sequence), { response });
 }

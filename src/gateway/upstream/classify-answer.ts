@@ -9,7 +9,7 @@ import { WholeTap } from "./tap.js";
 
 type Verdict =
   | { ending: Pick<CallOutcome, "status" | "code" | "tokens">; body: Buffer; response?: string | undefined }
-  | { refusal: Refusal; tokens?: Tokens };
+  | { refusal: Refusal; tokens?: Tokens | undefined };
 
 /** Whether an answer that is not streamed is an answer, a failed call that looks like one, or an error. */
 export function classifyAnswer(
@@ -29,18 +29,15 @@ export function classifyAnswer(
       const response = tap.response === undefined ? undefined : ids.response(tap.response);
       return { ending, body: withResponseId(agent.dialect.rewriteResponse(body), ids.response), response };
     }
-    const tokens = tap.failedTokens();
-    return { refusal: failedCall(failure, redact), ...(tokens && { tokens }) };
+    return { refusal: failedCall(failure, redact), tokens: tap.failedTokens() };
   }
   const said = completionFrom(body.toString());
   if (status === 401 || status === 403) return { refusal: refusedOurs(said, proxied, redact) };
   const code = codeOf(said);
   // An error in OpenAI's shape says more than we could.
   if (status >= 400 && isError(said)) {
-    return {
-      ending: { status, code: code ?? "upstream_error" },
-      body: Buffer.from(redactedBody(body.toString(), redact)),
-    };
+    const shown = Buffer.from(redactedBody(body.toString(), redact));
+    return { ending: { status, code: code ?? "upstream_error" }, body: shown };
   }
   const own = status >= 400 && status < 500 ? status : 502;
   return { refusal: new Refusal(own, "upstream_error", `The agent answered with HTTP ${status}.`) };

@@ -11,8 +11,8 @@ import type { CallOutcome, Tokens } from "../request/gateway-call.js";
 import { Refusal } from "../request/refusal.js";
 import type { ScopedIds } from "../request/scoped-ids.js";
 import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
+import { failedStream } from "./as-stream.js";
 import { classifyAnswer, failedCall } from "./classify-answer.js";
-import { failedStream } from "./failed-stream.js";
 import { headersBack, headersFor, storedAs } from "./headers.js";
 import { withResponseIds } from "./response-ids.js";
 import { failRestream, type Restream, restream } from "./restream.js";
@@ -64,15 +64,12 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
         asked.destroy();
         connection.destroy();
         stream?.stop();
-        if (exchange.response.headersSent && !stream) return cut(exchange, refusal, soFar());
+        const { headersSent } = exchange.response;
         // An agent that does not stream continues when its caller leaves, and its usage stays unknown.
-        const left = refusal === clientGone && {
-          input: passing.input,
-          output: passing.output,
-          estimated: true as const,
-        };
-        if (exchange.response.headersSent) return cut(exchange, refusal, left || soFar());
-        await exchange.refuse(refusal, left || soFar());
+        const isUnknown = refusal === clientGone && (stream !== undefined || !headersSent);
+        const { input, output } = passing;
+        const spent: Tokens = isUnknown ? { input, output, estimated: true } : soFar();
+        await (headersSent ? cut(exchange, refusal, spent) : exchange.refuse(refusal, spent));
       });
     const stop = () => broken(signal.reason);
     signal.addEventListener("abort", stop);
@@ -229,8 +226,8 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
       const failure = from === "proxy" ? undefined : tap.failure(headers);
       const refusal = failure && failedCall(failure, parts.redact);
       const spent = failure ? tap.failedTokens(input, failure) : tokens();
-      const ending = { status: refusal?.status ?? 200, ...(refusal && { code: refusal.code }) };
-      const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.text);
+      const ending = { status: refusal?.status ?? 200, code: refusal?.code, tokens: spent };
+      const trouble = await exchange.conclude(ending, tap.text);
       if (trouble) endWith(exchange, trouble);
       else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
       cutUnreadResponse(response, traffic.unread);
@@ -275,7 +272,7 @@ const reportsError = (event: Buffer): boolean =>
 /** Ends a stream that broke off: first its line in the log, then the error, and no `[DONE]`. */
 async function cut(exchange: Exchange, refusal: Refusal, tokens: CallOutcome["tokens"]): Promise<void> {
   const { status, code } = refusal;
-  await exchange.conclude({ status, code, ...(tokens && { tokens }) });
+  await exchange.conclude({ status, code, tokens });
   if (refusal !== clientGone) endWith(exchange, refusal);
 }
 

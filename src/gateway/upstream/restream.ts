@@ -1,8 +1,7 @@
 import type { Exchange } from "../exchange/exchange.js";
 import type { Tokens } from "../request/gateway-call.js";
 import type { Refusal } from "../request/refusal.js";
-import { chatAsStream, responseAsStream } from "./as-stream.js";
-import { failedStream } from "./failed-stream.js";
+import { chatAsStream, failedStream, responseAsStream } from "./as-stream.js";
 import type { AnswerKind } from "./pass.js";
 
 // Milliseconds. Until then a failure still has its own HTTP status; clients give up after thirty seconds or more.
@@ -51,5 +50,5 @@ export async function failRestream(
   stream.stop();
   if (!exchange.response.headersSent) return exchange.refuse(refusal, tokens);
   const { status, code } = refusal;
-  stream.fail((await exchange.conclude({ status, code, ...(tokens && { tokens }) })) ?? refusal);
+  stream.fail((await exchange.conclude({ status, code, tokens })) ?? refusal);
 }
