@@ -1,23 +1,21 @@
-export interface CleanupStack {
-  add(close: () => unknown): void;
-  /** Closes all, even if one fails; then throws the first error. */
-  all(): Promise<void>;
-}
+/** What was opened, to be closed in reverse order. */
+export class CleanupStack {
+  readonly #opened: (() => unknown)[] = [];
 
-export function cleanupStack(): CleanupStack {
-  const opened: (() => unknown)[] = [];
-  return {
-    add: (close) => void opened.unshift(close),
-    async all() {
-      const failures: unknown[] = [];
-      for (const close of opened.splice(0)) {
-        try {
-          await close();
-        } catch (error) {
-          failures.push(error);
-        }
+  add(close: () => unknown): void {
+    this.#opened.unshift(close);
+  }
+
+  /** Closes all, even if one fails; then throws the first error. */
+  async all(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const close of this.#opened.splice(0)) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
       }
-      if (failures.length > 0) throw failures[0];
-    },
-  };
+    }
+    if (failures.length > 0) throw failures[0];
+  }
 }

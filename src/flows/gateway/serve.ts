@@ -15,7 +15,7 @@ import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { type Lock, LockHeld, withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
-import { cleanupStack } from "./cleanup-stack.js";
+import { CleanupStack } from "./cleanup-stack.js";
 import { isLoopback, type Settings } from "./config.js";
 import { signatureCovers } from "./covered-headers.js";
 import { servedFleet } from "./fleet.js";
@@ -51,7 +51,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
   const redact = redactor(session);
   const tls = await tlsOf(settings);
   const dir = openSubdirectory(configDir, "gateway");
-  const opened = cleanupStack();
+  const opened = new CleanupStack();
   try {
     const log = await RequestLog.open(dir, { ...settings.audit, now, isOurs: () => lock.stillMine() });
     opened.add(() => log.close());

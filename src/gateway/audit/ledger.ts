@@ -19,16 +19,6 @@ interface LedgerLimits {
   keep: number;
 }
 
-interface LedgerState {
-  file: AppendFile;
-  /** The last line that the kernel has. */
-  link: ChainLink;
-  /** The last line that was removed with its file. */
-  after: ChainLink;
-  /** What the next line reports about those before it. */
-  marks: Pick<OpenLine, "cut_bytes" | "unwritten" | "head_lost">;
-}
-
 /** The files of the log, and the place in the chain that they have reached. A method that throws has changed nothing. */
 export class Ledger {
   #syncing = false;
@@ -53,7 +43,7 @@ export class Ledger {
         ...(file.torn > 0 && { cut_bytes: file.torn }),
         ...(!head && !isNew && { head_lost: true as const }),
       };
-      const ledger = new Ledger(dir, limits, { file, link, after, marks });
+      const ledger = new Ledger(dir, limits, file, link, after, marks);
       await ledger.sync();
       return ledger;
     } catch (error) {
@@ -65,18 +55,24 @@ export class Ledger {
   private constructor(
     private readonly dir: string,
     private readonly limits: LedgerLimits,
-    private readonly state: LedgerState,
+    private file: AppendFile,
+    /** The last line that the kernel has. */
+    private link: ChainLink,
+    /** The last line that was removed with its file. */
+    private after: ChainLink,
+    /** What the next line reports about those before it. */
+    private marks: Pick<OpenLine, "cut_bytes" | "unwritten" | "head_lost">,
   ) {}
 
   get last(): number {
-    return this.state.link.seq;
+    return this.link.seq;
   }
 
   /** Seals lines and writes all of them or none. Returns the number of the first. */
   add(lines: readonly OpenLine[]): number {
-    const { file, link, marks } = this.state;
-    const first = link.seq + 1;
-    let place = link;
+    const { file, marks } = this;
+    const first = this.link.seq + 1;
+    let place = this.link;
     const text = lines.map((line, index) => {
       const sealed = seal({ seq: place.seq + 1, ...line, ...(index === 0 && marks) }, place);
       place = sealed.link;
@@ -84,14 +80,14 @@ export class Ledger {
     });
     append(this.dir, file, Buffer.from(text.join("")));
     file.first ??= first;
-    this.state.link = place;
-    this.state.marks = {};
+    this.link = place;
+    this.marks = {};
     return first;
   }
 
   /** Puts the file away when it is long enough, and starts the next. */
   turnOver(): void {
-    const { file, link } = this.state;
+    const { file, link } = this;
     if (file.size <= this.limits.maxBytes || Date.now() - this.#triedToTurn < pause) return;
     this.#triedToTurn = Date.now();
     try {
@@ -105,37 +101,35 @@ export class Ledger {
   }
 
   mustBeThere(): void {
-    mustBeThere(this.dir, this.state.file);
+    mustBeThere(this.dir, this.file);
   }
 
   /** Remembers that lines were not written: the next one has their number. */
   missed(lines: number): void {
-    const { marks } = this.state;
-    this.state.marks = { ...marks, unwritten: (marks.unwritten ?? 0) + lines };
+    this.marks = { ...this.marks, unwritten: (this.marks.unwritten ?? 0) + lines };
   }
 
   /** After a failure: opens the file again, checks that it can grow, and continues the chain. */
   repair(): void {
     makeFolder(this.dir);
     this.#reopen();
-    tryToGrow(this.state.file);
-    writeHead(this.dir, { ...this.state.link, after: this.state.after });
+    tryToGrow(this.file);
+    writeHead(this.dir, { ...this.link, after: this.after });
   }
 
   /** Brings all lines to the disk, and writes that to the head. Never twice at the same time. */
   async sync(): Promise<void> {
-    const { file, link } = this.state;
+    const { file, link } = this;
     this.#syncing = true;
     try {
       // Older files were brought to the disk before they were put away.
       await toDisk(file.fd);
       const old = oldFiles(this.dir);
       const newest = old[old.length - this.limits.keep - 1];
-      const after = furthest(this.state.after, newest && lastOf(this.dir, newest.name));
-      this.state.after = after;
-      await writeHeadBeside(this.dir, { ...link, after });
+      this.after = furthest(this.after, newest && lastOf(this.dir, newest.name));
+      await writeHeadBeside(this.dir, { ...link, after: this.after });
       // Only now: the head says that their lines were removed on purpose.
-      for (const { name, first } of old) if (first <= after.seq) await rm(join(this.dir, name), { force: true });
+      for (const { name, first } of old) if (first <= this.after.seq) await rm(join(this.dir, name), { force: true });
     } finally {
       this.#syncing = false;
       this.#closeRetired();
@@ -143,7 +137,7 @@ export class Ledger {
   }
 
   close(): void {
-    const { file } = this.state;
+    const { file } = this;
     if (file.fd >= 0) this.#retired.push(file.fd);
     file.fd = -1;
     if (!this.#syncing) this.#closeRetired();
@@ -155,11 +149,10 @@ export class Ledger {
 
   #reopen(): void {
     this.close();
-    const { state } = this;
-    state.file = openAppendFile(this.dir, state.file);
-    state.link = furthest(state.link, state.file.last);
-    const { torn } = state.file;
-    if (torn > 0) state.marks = { ...state.marks, cut_bytes: (state.marks.cut_bytes ?? 0) + torn };
+    this.file = openAppendFile(this.dir, this.file);
+    this.link = furthest(this.link, this.file.last);
+    const { torn } = this.file;
+    if (torn > 0) this.marks = { ...this.marks, cut_bytes: (this.marks.cut_bytes ?? 0) + torn };
   }
 }
 

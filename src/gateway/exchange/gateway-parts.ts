@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Allowance } from "../allowance/allowance.js";
-import type { InFlightCall } from "../audit/in-flight.js";
+import type { RequestLog } from "../audit/log.js";
 import type { Keyring } from "../keys/keyring.js";
 import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 import type { GatewayKey } from "../request/key.js";
@@ -17,12 +17,7 @@ export interface GatewayParts {
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
   allowance: Pick<Allowance, "count" | "reserve">;
-  log: {
-    mustBeWritable(): void;
-    /** Before a request is sent on: from then on it has a line, even if the gateway is killed. */
-    sent(sent: InFlightCall): void;
-    write(call: GatewayCall, ending: CallOutcome): Promise<void>;
-  };
+  log: Pick<RequestLog, "mustBeWritable" | "sent"> & { write(call: GatewayCall, ending: CallOutcome): Promise<void> };
   metrics: Pick<Metrics, "began" | "ended" | "render">;
   fleet(): Directory | Promise<Directory>;
   upstreamPool(target: UpstreamTarget): UpstreamPool;

@@ -36,14 +36,15 @@ export interface Usable {
 const ofProxy = "/proxy";
 
 /**
- * A pattern without a host matches the agent's name on any host. A proxy spends a person's subscription and may be added long after
- * the key was created, so it needs a pattern of its own: `ada/proxy`.
+ * A proxy spends a person's subscription and may be added long after the key was created, so it needs a pattern of its own:
+ * `ada/proxy`.
  */
 export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>
   agents.some((pattern) => {
-    if (!proxied) return !pattern.endsWith(ofProxy) && matches(pattern, host, name);
-    return pattern.endsWith(ofProxy) && matches(pattern.slice(0, -ofProxy.length), host, name);
+    if (!proxied) return !pattern.endsWith(ofProxy) && matchesAgent(pattern, host, name);
+    return pattern.endsWith(ofProxy) && matchesAgent(pattern.slice(0, -ofProxy.length), host, name);
   });
 
-const matches = (pattern: string, host: string, name: string): boolean =>
+/** A pattern without a host matches the agent's name on any host. */
+export const matchesAgent = (pattern: string, host: string, name: string): boolean =>
   matchesPattern(pattern, pattern.includes("/") ? `${host}/${name}` : name);

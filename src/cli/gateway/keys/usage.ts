@@ -1,9 +1,10 @@
 import { usageIn } from "../../../flows/gateway/usage.js";
 import { before, dayOf, none, sumOf, type Totals, type UsageRow } from "../../../gateway/allowance/totals.js";
+import { matchesAgent } from "../../../gateway/keys/rights.js";
 import { findAgent } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
 import { hostStore } from "../../../state/hosts.js";
-import { isGlob, matchesPattern } from "../../../text/wildcard.js";
+import { isGlob } from "../../../text/wildcard.js";
 import type { Handler } from "../../command.js";
 import { parseTime } from "../../parse-time.js";
 import type { usage } from "./commands.js";
@@ -73,7 +74,7 @@ function filterFor(configDir: string, keys: GatewayKeys, all: UsageRow[], { key,
 /** `host/agent/proxy` counts for the agent. */
 function isTarget(word: string, target: string): boolean {
   const [host = "", name = ""] = target.split("/");
-  return target !== none && matchesPattern(word, word.includes("/") ? `${host}/${name}` : name);
+  return target !== none && matchesAgent(word, host, name);
 }
 
 const keyName = ({ keys }: GatewayKeys, id: string): string =>

@@ -11,11 +11,10 @@ import { defined } from "../../../text/defined.js";
 import type { Session } from "../../session.js";
 import { keyStoreOf, newSecretFor, tidySigning } from "./secrets.js";
 
-export type KeyOptions = Pick<
+export type KeyOptions = Omit<
   GatewayKey,
-  "name" | "agents" | "role" | "rpm" | "concurrency" | "tokens_per_day" | "budget" | "signed"
-> &
-  Pick<GatewayKey, "session_group" | "all_sessions"> & { expires?: Date | undefined };
+  "id" | "hash" | "former" | "created_at" | "rotated_at" | "expires_at" | "revoked_at"
+> & { expires?: Date | undefined };
 
 const groupForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?(?:\/proxy)?$/;

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { cleanupStack } from "../../../../src/flows/gateway/cleanup-stack.js";
+import { CleanupStack } from "../../../../src/flows/gateway/cleanup-stack.js";
 
 it("closes all in reverse order, and then reports the first failure", async () => {
   const closed: string[] = [];
-  const opened = cleanupStack();
+  const opened = new CleanupStack();
   opened.add(() => closed.push("log"));
   opened.add(async () => {
     throw new Error("second");
