@@ -1,11 +1,11 @@
-import { errorOf } from "../../../errors.js";
-import { settingsFor } from "../../../flows/gateway/config.js";
-import { defaultGatewayUrl } from "../../../flows/gateway/defaults.js";
-import { promptUntilReady } from "../../../flows/gateway/prompt-until-ready.js";
-import { type GatewayEvent, serveGateway } from "../../../flows/gateway/serve.js";
-import { withSession } from "../../../flows/session.js";
-import { jsonLine } from "../../../ui/format.js";
-import type { Context, Handler } from "../../command.js";
+import { errorOf } from "../../errors.js";
+import { settingsFor } from "../../flows/gateway/config.js";
+import { defaultGatewayUrl } from "../../flows/gateway/defaults.js";
+import { promptUntilReady } from "../../flows/gateway/prompt-until-ready.js";
+import { type GatewayEvent, serveGateway } from "../../flows/gateway/serve.js";
+import { withSession } from "../../flows/session.js";
+import { jsonLine } from "../../ui/format.js";
+import type { Context, Handler } from "../command.js";
 import type { serve } from "./commands.js";
 
 // Milliseconds to connect to a host: requests wait as long.

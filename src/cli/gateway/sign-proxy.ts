@@ -1,11 +1,11 @@
-import { Fault } from "../../../errors.js";
-import { type SignProxyState, signProxy } from "../../../flows/gateway/signing/sign-proxy.js";
-import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
-import { withSession } from "../../../flows/session.js";
-import { jsonLine } from "../../../ui/format.js";
-import type { Context, Handler } from "../../command.js";
-import { keyVariable, settingsOf, settingsText } from "../tools/client-tools.js";
+import { Fault } from "../../errors.js";
+import { type SignProxyState, signProxy } from "../../flows/gateway/signing/sign-proxy.js";
+import { parseSource, type SecretSource } from "../../flows/secret-source.js";
+import { withSession } from "../../flows/session.js";
+import { jsonLine } from "../../ui/format.js";
+import type { Context, Handler } from "../command.js";
 import type { signProxy as command } from "./commands.js";
+import { keyVariable, settingsOf, settingsText } from "./tools/client-tools.js";
 
 type Options = Parameters<Handler<typeof command>>[0]["options"];
 

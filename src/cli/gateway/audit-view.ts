@@ -1,10 +1,10 @@
-import type { RequestLine } from "../../../gateway/audit/request-line.js";
-import { padded } from "../../../ui/columns.js";
-import type { Paint } from "../../../ui/paint.js";
-import { oneLine } from "../../../ui/plain.js";
-import type { Column } from "../../../ui/table.js";
-import type { Context, View } from "../../command.js";
-import { dollars } from "../keys/money.js";
+import type { RequestLine } from "../../gateway/audit/request-line.js";
+import { padded } from "../../ui/columns.js";
+import type { Paint } from "../../ui/paint.js";
+import { oneLine } from "../../ui/plain.js";
+import type { Column } from "../../ui/table.js";
+import type { Context, View } from "../command.js";
+import { dollars } from "./keys/money.js";
 
 const isBad = ({ status, code }: RequestLine): boolean => status >= 400 || code !== undefined;
 

@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { Fault } from "../../../errors.js";
-import { readUsageFile } from "../../../gateway/allowance/usage-file.js";
-import { followRequestLines, lastRequestLines } from "../../../gateway/audit/read.js";
-import type { RequestLine } from "../../../gateway/audit/request-line.js";
-import { type Verdict, verifyRequestLog } from "../../../gateway/audit/verify.js";
-import { findGatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
-import { matchesPattern } from "../../../text/wildcard.js";
-import { jsonLines } from "../../../ui/format.js";
-import type { Context, Handler } from "../../command.js";
-import { parseTimeAsSeconds } from "../../parse-time.js";
+import { Fault } from "../../errors.js";
+import { readUsageFile } from "../../gateway/allowance/usage-file.js";
+import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
+import type { RequestLine } from "../../gateway/audit/request-line.js";
+import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
+import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
+import { matchesPattern } from "../../text/wildcard.js";
+import { jsonLines } from "../../ui/format.js";
+import type { Context, Handler } from "../command.js";
+import { parseTimeAsSeconds } from "../parse-time.js";
+import { requestRow, view } from "./audit-view.js";
 import type { audit } from "./commands.js";
-import { requestRow, view } from "./view.js";
 
 export const run: Handler<typeof audit> = async ({ options }, clm) => {
   const { verify: checks, follow, limit, key, agent, status } = options;
