@@ -14,6 +14,7 @@ import { Nonces } from "../../gateway/signing/nonces.js";
 import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { type Lock, LockHeld, withLock } from "../../state/lock.js";
+import { defined } from "../../text/defined.js";
 import type { Session } from "../session.js";
 import { CleanupStack } from "./cleanup-stack.js";
 import { isLoopback, type Settings } from "./config.js";
@@ -146,16 +147,12 @@ const maxConnections = 1000;
 async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promise<Gateway> {
   const { address, port, drain, silence, firstByte, total, logBodies, answerBytes, streamBytes } = settings;
   const times = { drain: drain * 1000, silence: silence * 1000, firstByte: firstByte * 1000, total: total * 1000 };
-  const traffic = {
-    ...(answerBytes !== undefined && { answerBytes }),
-    ...(streamBytes !== undefined && { streamBytes }),
-  };
   try {
     return await openGateway(parts, {
       address,
       port,
       logBodies,
-      traffic,
+      traffic: defined({ answerBytes, streamBytes }),
       ...times,
       ...(tls && { tls }),
       ...(!isLoopback(address) && { connections: maxConnections }),

@@ -50,16 +50,15 @@ export const tooManyAtOnce = (key: GatewayKey, most: number, waited: number): Re
   );
 
 function limitRefusal(key: GatewayKey, of: Limit["of"], what: string, retryAfter: number | undefined): Refusal {
-  const rest = retryAfter === undefined ? {} : { retryAfter };
   if (of === "tokens") {
     const message = `The allowance of this key (${key.name}), ${key.tokens_per_day} tokens a day, ${what}`;
-    return new Refusal(429, "tokens_per_day_exceeded", message, rest);
+    return new Refusal(429, "tokens_per_day_exceeded", message, { retryAfter });
   }
   const { usd = 0, per = "ever" } = key.budget ?? {};
   const budget = `${usd} USD${per === "ever" ? "" : ` a ${per}`}`;
   const message = `The budget of this key (${key.name}), ${budget}, ${what}`;
   // OpenAI's own type, which its clients do not mistake for too many requests.
-  return new Refusal(429, "insufficient_quota", message, { type: "insufficient_quota", ...rest });
+  return new Refusal(429, "insufficient_quota", message, { type: "insufficient_quota", retryAfter });
 }
 
 export const tooFast = (key: GatewayKey, milliseconds: number): Refusal => {

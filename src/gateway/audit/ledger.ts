@@ -1,10 +1,10 @@
-import { closeSync, fsync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, fsync, mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beginning, type ChainLink, seal } from "../../state/audit/hash-chain.js";
 import { openSubdirectory } from "../../state/config-dir.js";
-import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
+import { cannotWrite } from "../../state/disk-fault.js";
 import { type AppendFile, append, lastOf, mustBeThere, openAppendFile, putAway, tryToGrow } from "./append-file.js";
 import { current, oldFiles } from "./files.js";
 import { readHead, writeHead, writeHeadBeside } from "./head.js";
@@ -111,7 +111,8 @@ export class Ledger {
 
   /** After a failure: opens the file again, checks that it can grow, and continues the chain. */
   repair(): void {
-    makeFolder(this.dir);
+    // Not the folders above it: a config directory that was removed is not the gateway's to make.
+    if (!existsSync(this.dir)) mkdirSync(this.dir, { mode: 0o700 });
     this.#reopen();
     tryToGrow(this.file);
     writeHead(this.dir, { ...this.link, after: this.after });
@@ -153,15 +154,6 @@ export class Ledger {
     this.link = furthest(this.link, this.file.last);
     const { torn } = this.file;
     if (torn > 0) this.marks = { ...this.marks, cut_bytes: (this.marks.cut_bytes ?? 0) + torn };
-  }
-}
-
-/** Not the folders above it: a config directory that was removed is not the gateway's to make. */
-function makeFolder(dir: string): void {
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error;
   }
 }
 

@@ -19,7 +19,7 @@ export class Refusal extends Error {
       param = null,
       retryAfter,
       cause,
-    }: { type?: string; param?: string | null; retryAfter?: number; cause?: unknown } = {},
+    }: { type?: string; param?: string | null; retryAfter?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, cause === undefined ? {} : { cause });
     this.type = type;

@@ -179,7 +179,7 @@ const replayed = (): Refusal =>
   new Refusal(401, "request_replayed", "The nonce of this request was used before. Sign each request with a new one.");
 
 const unavailable = (why: string, retryAfter?: number, cause?: unknown): Refusal =>
-  new Refusal(503, "nonces_unavailable", why, { ...(retryAfter !== undefined && { retryAfter }), cause });
+  new Refusal(503, "nonces_unavailable", why, { retryAfter, cause });
 
 const notWritten = (cause: unknown): Refusal =>
   unavailable("The gateway cannot record used nonces, so it accepts no signed requests.", 1, cause);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import {
   createServer,
   Agent as HttpAgent,
@@ -55,13 +55,12 @@ function sender({ signer: { id, secret }, to, now, covered }: RelayOptions) {
   return (asked: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> => {
     const { method = "GET", url = "/" } = asked;
     const had = asked.headers["content-length"] ?? asked.headers["transfer-encoding"];
-    const nonce = randomBytes(18).toString("base64url");
     const sentOn = passedOn(asked.headers, isOurs);
     const headers: OutgoingHttpHeaders = {
       ...sentOn,
       host: to.host,
       ...(had !== undefined && { "content-length": body.length }),
-      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce, headers: sentOn, covered }),
+      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), headers: sentOn, covered }),
     };
     const once = (again: boolean): Promise<IncomingMessage> =>
       new Promise((done, failed) => {

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { Secret } from "../../secret.js";
 import { partsIn } from "../keys/mint.js";
@@ -65,18 +65,23 @@ export function signatureOf(secret: Secret, version: SignatureVersion, request: 
   return createHmac("sha256", secret.reveal()).update(text.join("\n"), "latin1").digest();
 }
 
-export interface UnsignedRequest extends Omit<SignedFields, "stamp"> {
+export interface UnsignedRequest extends Omit<SignedFields, "stamp" | "nonce"> {
   keyId: string;
   now: Date;
+  /** A new one by default. */
+  nonce?: string;
 }
 
-export function signedHeaders(secret: Secret, { keyId, now, ...request }: UnsignedRequest): Record<string, string> {
+export function signedHeaders(
+  secret: Secret,
+  { keyId, now, nonce = randomBytes(18).toString("base64url"), ...request }: UnsignedRequest,
+): Record<string, string> {
   const stamp = String(unixSeconds(now));
   return {
     [headerNames.key]: keyId,
     [headerNames.stamp]: stamp,
-    [headerNames.nonce]: request.nonce,
-    [headerNames.signature]: `v2=${signatureOf(secret, "v2", { ...request, stamp }).toString("hex")}`,
+    [headerNames.nonce]: nonce,
+    [headerNames.signature]: `v2=${signatureOf(secret, "v2", { ...request, stamp, nonce }).toString("hex")}`,
   };
 }
 

@@ -44,18 +44,21 @@ interface OpenedEndpoint {
   stream: Duplex;
 }
 
+/** What is known of one address with one bearer. What was begun with former ones is discarded. */
+interface Generation {
+  breaker: Breaker;
+  endpoint?: VerifiedEndpoint | undefined;
+  connecting?: Promise<OpenedEndpoint> | undefined;
+}
+
 /** Kept-alive connections to one port, inside SSH. Verified when opened, each belongs to one process until it ends. */
 export class UpstreamPool {
   readonly #options: Required<Omit<UpstreamPoolOptions, "onAttempt">> & Pick<UpstreamPoolOptions, "onAttempt">;
-  #ownBreaker = new Breaker();
+  #current: Generation = { breaker: new Breaker() };
   readonly #idle: PooledConnection[] = [];
   readonly #waiting: Waiter[] = [];
   readonly #connections = new Set<PooledConnection>();
   #count = 0;
-  #endpoint: VerifiedEndpoint | undefined;
-  #connecting: Promise<OpenedEndpoint> | undefined;
-  /** Incremented by `renew`; what was started in an earlier generation is discarded. */
-  #generation = 0;
 
   constructor(options: UpstreamPoolOptions) {
     this.#options = { maxConnections: 64, idleTimeout: 30_000, timeout: 5000, ...options };
@@ -92,10 +95,7 @@ export class UpstreamPool {
 
   /** The address or the bearer has changed: new requests reconnect, and current ones finish on their old connection. */
   renew(): void {
-    this.#generation++;
-    this.#endpoint = undefined;
-    this.#connecting = undefined;
-    this.#ownBreaker = new Breaker();
+    this.#current = { breaker: new Breaker() };
     for (const connection of this.#connections) connection.retired = true;
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
@@ -141,10 +141,10 @@ export class UpstreamPool {
   async #openConnection(): Promise<PooledConnection> {
     const until = Date.now() + this.#options.timeout;
     for (;;) {
-      const generation = this.#generation;
+      const generation = this.#current;
       const { endpoint, stream } = (await this.#openStream(until, generation)) ?? {};
       if (!endpoint || !stream) continue;
-      if (generation !== this.#generation) {
+      if (generation !== this.#current) {
         stream.destroy();
         continue;
       }
@@ -161,49 +161,47 @@ export class UpstreamPool {
   }
 
   /** A stream on the known endpoint or on a new one; undefined when the caller should try again. */
-  async #openStream(until: number, generation: number): Promise<OpenedEndpoint | undefined> {
-    const endpoint = this.#endpoint;
+  async #openStream(until: number, generation: Generation): Promise<OpenedEndpoint | undefined> {
+    const { breaker, endpoint } = generation;
     try {
       if (endpoint?.connection.open) return { endpoint, stream: await this.#streamOn(endpoint, until) };
     } catch (error) {
-      if (this.#endpoint === endpoint) this.#endpoint = undefined;
-      if (generation !== this.#generation) return undefined;
+      if (generation.endpoint === endpoint) generation.endpoint = undefined;
+      if (generation !== this.#current) return undefined;
       // If the SSH connection has ended meanwhile, fall through and reconnect.
-      if (endpoint?.connection.open) throw this.#endpointFailed(error);
+      if (endpoint?.connection.open) throw this.#endpointFailed(error, breaker);
     }
     this.#options.hostBreaker.throwIfOpen();
-    this.#ownBreaker.throwIfOpen();
-    if (this.#connecting) {
-      await this.#connecting;
+    breaker.throwIfOpen();
+    if (generation.connecting) {
+      await generation.connecting;
       return undefined;
     }
-    const connecting = this.#connect().finally(() => {
-      if (this.#connecting === connecting) this.#connecting = undefined;
+    generation.connecting = this.#connect(generation).finally(() => {
+      generation.connecting = undefined;
     });
-    this.#connecting = connecting;
-    return connecting;
+    return generation.connecting;
   }
 
-  async #connect(): Promise<OpenedEndpoint> {
+  async #connect(generation: Generation): Promise<OpenedEndpoint> {
     const { connect, timeout, title, hostBreaker } = this.#options;
+    const { breaker } = generation;
     const stop = new AbortController();
-    const generation = this.#generation;
-    const ownBreaker = this.#ownBreaker;
     const until = Date.now() + timeout;
     let endpoint: VerifiedEndpoint | undefined;
     hostBreaker.attemptStarted();
-    ownBreaker.attemptStarted();
+    breaker.attemptStarted();
     try {
       endpoint = await waitFor(connect(stop.signal), { timeout, late: () => noAnswer(title, timeout) });
       const stream = await this.#streamOn(endpoint, until);
-      if (generation === this.#generation) this.#endpoint = endpoint;
+      generation.endpoint = endpoint;
       hostBreaker.attemptEnded();
-      ownBreaker.attemptEnded();
+      breaker.attemptEnded();
       this.#options.onAttempt?.(undefined);
       return { endpoint, stream };
     } catch (error) {
       stop.abort(error);
-      throw this.#attemptFailed(error, ownBreaker, endpoint !== undefined);
+      throw this.#attemptFailed(error, breaker, endpoint !== undefined);
     }
   }
 
@@ -213,20 +211,20 @@ export class UpstreamPool {
     return waitFor(endpoint.open(), { timeout: left, late, drop: (stream) => stream.destroy() });
   }
 
-  #endpointFailed(error: unknown): Refusal {
+  #endpointFailed(error: unknown, breaker: Breaker): Refusal {
     this.#options.hostBreaker.attemptStarted();
-    this.#ownBreaker.attemptStarted();
-    return this.#attemptFailed(error, this.#ownBreaker, true);
+    breaker.attemptStarted();
+    return this.#attemptFailed(error, breaker, true);
   }
 
   /** Opens the breakers. A slow port on a host that is connected must not block the host's other agents. */
-  #attemptFailed(error: unknown, ownBreaker: Breaker, connected: boolean): Refusal {
+  #attemptFailed(error: unknown, breaker: Breaker, connected: boolean): Refusal {
     const { hostBreaker, onAttempt } = this.#options;
     const failure = connectFailure(error);
     const isSlow = error instanceof Refusal || isFault(error, "remote-timeout");
     const hostWide = failure.hostWide && !(connected && isSlow);
     hostBreaker.attemptEnded(hostWide ? failure.refusal : undefined);
-    ownBreaker.attemptEnded(failure.refusal);
+    breaker.attemptEnded(failure.refusal);
     if (hostWide) onAttempt?.(error);
     else if (failure.hostAnswered) onAttempt?.(undefined);
     return failure.refusal;

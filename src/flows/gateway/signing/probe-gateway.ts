@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readAll } from "../../../async/read-all.js";
@@ -26,8 +25,7 @@ const mostBytes = 1_000_000;
 /** Asks the gateway for its models with a signed request, so that a wrong key is found now and not by a tool. */
 export async function probeGateway({ signer, to, covered, now, signal }: ProbeOptions): Promise<GatewayProbe> {
   const url = "/v1/models";
-  const nonce = randomBytes(18).toString("base64url");
-  const toSign = { method: "GET", url, body: Buffer.alloc(0), keyId: signer.id, now: now(), nonce, covered };
+  const toSign = { method: "GET", url, body: Buffer.alloc(0), keyId: signer.id, now: now(), covered };
   const late = AbortSignal.timeout(timeout);
   const either = AbortSignal.any([signal, late]);
   try {
