@@ -3,7 +3,7 @@ import { Fault } from "../../errors.js";
 import { readUsageFile } from "../../gateway/allowance/usage-file.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
 import type { RequestLine } from "../../gateway/audit/request-line.js";
-import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
+import { verifyRequestLog } from "../../gateway/audit/verify.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { matchesPattern } from "../../text/wildcard.js";
 import { jsonLines } from "../../ui/format.js";
@@ -30,17 +30,43 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
 };
 
 async function followLog(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
+  const { ui, format, signal } = clm;
+  const dir = dirOf(clm.configDir);
   clm.untilStopped();
   const row = requestRow(clm);
-  for await (const lines of followRequests(clm.configDir, filter, { limit, signal: clm.signal })) {
-    if (clm.format === "json") await clm.ui.data(lines, jsonLines);
-    else if (lines.length > 0) await clm.ui.out(lines.map((line) => `${row(line)}\n`).join(""));
-  }
+  const print = async (lines: RequestLine[]) => {
+    if (format === "json") await ui.data(lines, jsonLines);
+    else if (lines.length > 0) await ui.out(lines.map((line) => `${row(line)}\n`).join(""));
+  };
+  // The end of the log is determined before it is searched, so that no line written meanwhile is skipped.
+  const [newest] = await lastRequestLines(dir, { limit: 1 });
+  const end = newest?.seq ?? 0;
+  const matches = matcherOf(filter);
+  const isOld = (line: RequestLine) => line.seq <= end && matches(line);
+  await print(await lastRequestLines(dir, { limit, since: filter.since, matches: isOld }));
+  for await (const line of followRequestLines(dir, { from: end + 1, signal })) if (matches(line)) await print([line]);
   return 0;
 }
 
+/** Throws a fault with the place where the log was changed. */
 async function verify(clm: Context): Promise<undefined> {
-  const { ok, entries, files } = await verifyRequests(clm.configDir);
+  const dir = dirOf(clm.configDir);
+  // Read before the log: a running gateway counts lines after writing them.
+  const counted = readUsageFile(dir).seq;
+  const { ok, entries, files, last, firstBad } = await verifyRequestLog(dir);
+  if (firstBad) {
+    const { file, line, reason } = firstBad;
+    throw new Fault("integrity", "the gateway's audit log was changed", {
+      why: `${file}${line > 0 ? ` line ${line}` : ""}: ${reason}`,
+      data: { entries, ...firstBad },
+    });
+  }
+  if (counted > last) {
+    throw new Fault("integrity", "the end of the gateway's audit log is missing", {
+      why: `usage.json counts ${counted} lines, and the log ends with ${last === 0 ? "none" : `line ${last}`}`,
+      data: { entries, last, counted },
+    });
+  }
   const where = files > 1 ? ` in ${files} files` : "";
   clm.show({ ok, entries, files }, () => `the gateway's audit log is intact: ${entries} lines${where}`);
 }
@@ -62,40 +88,6 @@ async function lastRequests(configDir: string, filter: RequestFilter, limit?: nu
   // A mistyped key would otherwise look like an unused one.
   if (found.length === 0 && filter.key !== undefined) findGatewayKey(gatewayKeyStore(configDir).read(), filter.key);
   return found;
-}
-
-async function* followRequests(
-  configDir: string,
-  filter: RequestFilter,
-  { limit, signal }: { limit?: number | undefined; signal: AbortSignal },
-): AsyncGenerator<RequestLine[]> {
-  // The end of the log is determined before it is searched, so that no line written meanwhile is skipped.
-  const [newest] = await lastRequestLines(dirOf(configDir), { limit: 1 });
-  const end = newest?.seq ?? 0;
-  const matches = matcherOf(filter);
-  const isOld = (line: RequestLine) => line.seq <= end && matches(line);
-  yield await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: isOld });
-  for await (const line of followRequestLines(dirOf(configDir), { from: end + 1, signal }))
-    if (matches(line)) yield [line];
-}
-
-/** Throws a fault with the place where the log was changed. */
-async function verifyRequests(configDir: string): Promise<Verdict> {
-  // Read before the log: a running gateway counts lines after writing them.
-  const counted = readUsageFile(dirOf(configDir)).seq;
-  const verdict = await verifyRequestLog(dirOf(configDir));
-  const { ok, entries, last, firstBad } = verdict;
-  if (ok && counted <= last) return verdict;
-  if (ok) {
-    throw new Fault("integrity", "the end of the gateway's audit log is missing", {
-      why: `usage.json counts ${counted} lines, and the log ends with ${last === 0 ? "none" : `line ${last}`}`,
-      data: { entries, last, counted },
-    });
-  }
-  throw new Fault("integrity", "the gateway's audit log was changed", {
-    why: firstBad ? `${firstBad.file}${firstBad.line > 0 ? ` line ${firstBad.line}` : ""}: ${firstBad.reason}` : [],
-    data: { entries, ...firstBad },
-  });
 }
 
 function matcherOf({ key, agent, status }: RequestFilter): (line: RequestLine) => boolean {

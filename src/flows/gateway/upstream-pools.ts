@@ -1,8 +1,7 @@
 import { asFault, Fault } from "../../errors.js";
 import { Refusal } from "../../gateway/request/refusal.js";
 import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool.js";
-import type { UpstreamTarget } from "../../gateway/upstream-pool/upstream-pools.js";
-import { UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
+import { UpstreamPools, type UpstreamTarget } from "../../gateway/upstream-pool/upstream-pools.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";
 import { verifyProxyPort } from "../agent/proxy/verify-port.js";

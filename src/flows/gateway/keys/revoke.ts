@@ -3,13 +3,8 @@ import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
 import { keyStoreOf, tidySigning } from "./secrets.js";
 
-export interface RevokeResult {
-  key: GatewayKey;
-  already: boolean;
-}
-
 /** The key is invalid from the next request on. Its record stays, because the audit log refers to it. */
-export async function revokeKey(session: Session, word: string): Promise<RevokeResult> {
+export async function revokeKey(session: Session, word: string): Promise<{ key: GatewayKey; already: boolean }> {
   const store = keyStoreOf(session);
   const found = findGatewayKey(store.read(), word);
   if (found.revoked_at !== undefined) return { key: found, already: true };
