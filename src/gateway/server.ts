@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { waitFor } from "../async/wait.js";
 import { answer } from "./answering.js";
 import { Exchange } from "./exchange/exchange.js";
 import type { GatewayParts } from "./exchange/gateway-parts.js";
@@ -110,15 +111,12 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
   ).unref();
 
   /** Resolves when all requests have ended, or after so many milliseconds. */
-  const empty = (within: number) =>
-    new Promise<void>((resolve) => {
-      if (exchanges.size === 0) return resolve();
-      const timer = setTimeout(resolve, within);
-      emptied = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+  async function empty(within: number): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      emptied = resolve;
     });
+    if (exchanges.size > 0) await waitFor(ended, { timeout: within }).catch(() => {});
+  }
 
   return {
     port,

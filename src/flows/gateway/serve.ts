@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { asFault, Fault } from "../../errors.js";
 import { Allowance } from "../../gateway/allowance/allowance.js";
 import { Histories } from "../../gateway/allowance/histories.js";
@@ -115,19 +116,8 @@ function troubleIn(error: unknown): string {
 const lockInterval = 1000;
 
 /** Resolves when the session is stopped, or another gateway has taken the lock. */
-function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearInterval(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setInterval(() => {
-      if (!lock.stillMine()) end();
-    }, lockInterval);
-    if (signal.aborted) end();
-    signal.addEventListener("abort", end);
-  });
+async function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
+  while (!signal.aborted && lock.stillMine()) await sleep(lockInterval, undefined, { signal }).catch(() => {});
 }
 
 type Tls = { cert: Buffer; key: Buffer } | undefined;

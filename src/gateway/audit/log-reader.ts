@@ -41,11 +41,9 @@ export class LogReader {
   }
 }
 
-type OpenLine = Omit<RequestLine, "hash">;
-
 /** Undefined for bytes that are not UTF-8: decoded, several of them would look the same. */
-export const unsealed = (line: Buffer): ChainLine<OpenLine> | undefined =>
-  isUtf8(line) ? unseal<OpenLine>(line.toString()) : undefined;
+export const unsealed = (line: Buffer): ChainLine<Omit<RequestLine, "hash">> | undefined =>
+  isUtf8(line) ? unseal(line.toString()) : undefined;
 
 export function requestIn(line: Buffer): RequestLine | undefined {
   const parts = unsealed(line);
