@@ -1,43 +1,23 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LockOwner } from "./lock-file.js";
+import { namesIn } from "./config-dir.js";
+import { type LockOwner, lockState } from "./lock-file.js";
 import { isAlive } from "./process-id.js";
 
-export interface AbandonedLock {
-  name: string;
-  owner: LockOwner;
-}
-
 /** Locks of killed processes. They need no repair: the next taker gets them. */
-export function abandonedLocks(configDir: string): AbandonedLock[] {
+export function abandonedLocks(configDir: string): { name: string; owner: LockOwner }[] {
   const root = join(configDir, "locks");
-  return namesIn(root).flatMap((name): AbandonedLock[] => {
-    const generation = Math.max(
-      ...namesIn(join(root, name)).flatMap((each) => (/^\d{1,15}$/.test(each) ? Number(each) : [])),
-    );
-    const [state = "", owner = ""] = textOf(join(root, name, `${generation}`)).split("\n");
-    if (!state.startsWith("held")) return [];
-    try {
-      const held = JSON.parse(owner) as LockOwner;
-      return isAlive(held) === false ? [{ name, owner: held }] : [];
-    } catch {
-      return [];
-    }
+  return namesIn(root).flatMap((name) => {
+    const owner = deadOwner(join(root, name));
+    return owner ? [{ name, owner }] : [];
   });
 }
 
-function namesIn(directory: string): string[] {
+function deadOwner(directory: string): LockOwner | undefined {
   try {
-    return readdirSync(directory);
+    const state = lockState(directory);
+    return state?.owner && !state.free && isAlive(state.owner) === false ? state.owner : undefined;
   } catch {
-    return [];
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
+    // Not a lock, or not readable: whoever wants to take it is told so.
+    return undefined;
   }
 }

@@ -1,6 +1,7 @@
-import { chmodSync, constants, copyFileSync, linkSync, readdirSync } from "node:fs";
+import { chmodSync, constants, copyFileSync, linkSync } from "node:fs";
 import { join } from "node:path";
 import { removeIfThere, syncDirectory } from "./atomic-file.js";
+import { namesIn } from "./config-dir.js";
 import { errnoOf } from "./disk-fault.js";
 
 const kept = 5;
@@ -23,7 +24,7 @@ export function keepOldVersion(path: string, directory: string, file: string, ve
 
 /** Deletes every backup, so that removed secrets do not survive in them. */
 export function dropBackups(directory: string, file: string): void {
-  for (const name of entries(directory)) {
+  for (const name of namesIn(directory)) {
     if (name.startsWith(`${file}.`)) removeIfThere(join(directory, name));
   }
 }
@@ -40,7 +41,7 @@ export function copyAsBackup(path: string, directory: string, file: string): voi
 
 /** The backups of a file, newest first. */
 export function backups(directory: string, file: string): string[] {
-  return entries(directory)
+  return namesIn(directory)
     .filter((name) => name.startsWith(`${file}.`) && /^\d{1,15}$/.test(name.slice(file.length + 1)))
     .sort((a, b) => Number(b.slice(file.length + 1)) - Number(a.slice(file.length + 1)));
 }
@@ -64,12 +65,4 @@ function keepAs(path: string, target: string): void {
     copyFileSync(path, target, constants.COPYFILE_EXCL);
   }
   chmodSync(target, 0o600);
-}
-
-function entries(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

@@ -58,6 +58,15 @@ export function openSubdirectory(root: string, name: string): string {
   }
 }
 
+/** None when the directory is missing or cannot be read. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 // Not `recursive`: on a read-only file system Node 20 reports that as ENOENT.
 function make(path: string): void {
   try {

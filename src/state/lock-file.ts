@@ -70,8 +70,11 @@ export interface ClaimOptions {
 
 /** Tries once to take the lock: a claim, the current holder, or undefined when it changed hands meanwhile. */
 export function tryToTake(directory: string, terms: ClaimOptions): Claim | LockState | undefined {
-  const seen = look(directory);
-  if (!seen) return undefined;
+  const seen = lockState(directory);
+  if (!seen) {
+    begin(directory);
+    return undefined;
+  }
   const alive = seen.free ? false : seen.owner && isAlive(seen.owner);
   const stuck = !seen.free && terms.isStuck(seen);
   if (alive && !stuck) return seen;
@@ -122,11 +125,10 @@ function abandoned<T>(claim: Claim, outcome: T): T {
   return outcome;
 }
 
-function look(directory: string): LockState | undefined {
+/** Undefined when there is no such lock yet, or when it is changing hands. */
+export function lockState(directory: string): LockState | undefined {
   const generation = highest(directory);
-  if (generation !== undefined) return read(directory, generation);
-  begin(directory);
-  return undefined;
+  return generation === undefined ? undefined : read(directory, generation);
 }
 
 function read(directory: string, generation: number): LockState | undefined {
@@ -177,6 +179,7 @@ function removeBelow(directory: string, generation: number): void {
   sweepTemps(directory, "claim");
 }
 
+/** Makes generation 0, unless the directory is there. */
 function begin(directory: string): void {
   const temp = join(dirname(directory), tempName(basename(directory)));
   sweepTemps(dirname(directory), basename(directory));
