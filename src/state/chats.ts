@@ -1,5 +1,6 @@
+import { own } from "../text/own-property.js";
 import type { LockOptions } from "./lock.js";
-import { object, record, type TypeOf, text } from "./shape.js";
+import { object, record, text } from "./shape.js";
 import { jsonStore } from "./store.js";
 
 const chats = object({
@@ -7,19 +8,11 @@ const chats = object({
   last: record(object({ session: text, at: text })),
 });
 
-export type Chats = TypeOf<typeof chats>;
+export type LastChats = ReturnType<typeof openChats>;
 
 /** `chats.json`: which conversation `clm chat --last` continues. */
-export interface LastChats {
-  get(host: string, agent: string): string | undefined;
-  set(host: string, agent: string, session: string, at: Date): Promise<void>;
-  /** Forgets the session of one agent, or of all agents on a host. */
-  forget(host: string, agent?: string): Promise<void>;
-  renameHost(from: string, to: string): Promise<void>;
-}
-
-export function openChats(dir: string, lock: LockOptions = {}): LastChats {
-  const store = jsonStore<Chats>({ dir, file: "chats.json", shape: chats, empty: () => ({ last: {} }), lock });
+export function openChats(dir: string, lock: LockOptions = {}) {
+  const store = jsonStore({ dir, file: "chats.json", shape: chats, empty: () => ({ last: {} }), lock });
   const rekey = async (keyFor: (key: string) => string | undefined) => {
     // Nothing to change: do not create the directory or take the lock.
     if (Object.keys(store.read().last).every((key) => keyFor(key) === key)) return;
@@ -31,16 +24,17 @@ export function openChats(dir: string, lock: LockOptions = {}): LastChats {
   const on = (host: string, key: string) => key.startsWith(`${host}/`);
 
   return {
-    get(host, agent) {
-      const { last } = store.read();
-      return Object.hasOwn(last, `${host}/${agent}`) ? last[`${host}/${agent}`]?.session : undefined;
+    get(host: string, agent: string): string | undefined {
+      return own(store.read().last, `${host}/${agent}`)?.session;
     },
-    async set(host, agent, session, at) {
+    async set(host: string, agent: string, session: string, at: Date): Promise<void> {
       const entry = { session, at: at.toISOString() };
       await store.update(({ last, ...rest }) => ({ ...rest, last: { ...last, [`${host}/${agent}`]: entry } }));
     },
-    forget: (host, agent) =>
+    /** Forgets the session of one agent, or of all agents on a host. */
+    forget: (host: string, agent?: string): Promise<void> =>
       rekey((key) => ((agent === undefined ? on(host, key) : key === `${host}/${agent}`) ? undefined : key)),
-    renameHost: (from, to) => rekey((key) => (on(from, key) ? `${to}${key.slice(from.length)}` : key)),
+    renameHost: (from: string, to: string): Promise<void> =>
+      rekey((key) => (on(from, key) ? `${to}${key.slice(from.length)}` : key)),
   };
 }

@@ -45,7 +45,7 @@ export type GatewayKeys = TypeOf<typeof keys>;
 
 /** `gateway-keys.json`. Its lock must not be called `gateway`: a serving gateway holds that one all the time. */
 export function gatewayKeyStore(dir: string, lock: LockOptions = {}): Store<GatewayKeys> {
-  return jsonStore<GatewayKeys>({ dir, file: "gateway-keys.json", shape: keys, empty: () => ({ keys: {} }), lock });
+  return jsonStore({ dir, file: "gateway-keys.json", shape: keys, empty: () => ({ keys: {} }), lock });
 }
 
 /** The key with that name or id. Of several with one name: the one that is not revoked, else the last revoked. */

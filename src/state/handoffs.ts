@@ -28,37 +28,24 @@ const handoffs = object({ handoffs: record(handoff), removed: optional(record(re
 
 /** A handoff in progress, or one that was interrupted. */
 export type Handoff = TypeOf<typeof handoff>;
-export type Handoffs = TypeOf<typeof handoffs>;
-
-/** `handoffs.json`: unfinished handoffs, without their messages. */
-export interface OpenHandoffs {
-  all(): Handoff[];
-  put(handoff: Handoff): Promise<void>;
-  drop(id: string): Promise<void>;
-  /** Its session, or one made for it, was removed from the target. Drops the handoff too. */
-  remove(id: string, to: Handoff["to"], at: Date): Promise<void>;
-  /** Sessions removed from a target; the next handoff to it checks for them again. */
-  removed(to: Handoff["to"]): string[];
-  /** Drops those of the removed sessions, now checked again, that no turn can write any more. */
-  swept(ids: readonly string[], at: Date): Promise<void>;
-}
 
 /** Milliseconds a turn may run on after its connection ended. */
 const maxTurnMs = 15 * 60_000;
 
-export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {
-  const empty = () => ({ handoffs: {} });
-  const store = jsonStore<Handoffs>({ dir, file: "handoffs.json", shape: handoffs, empty, lock });
+/** `handoffs.json`: unfinished handoffs, without their messages. */
+export function openHandoffs(dir: string, lock: LockOptions = {}) {
+  const store = jsonStore({ dir, file: "handoffs.json", shape: handoffs, empty: () => ({ handoffs: {} }), lock });
   return {
-    all: () => Object.values(store.read().handoffs),
-    async put(handoff) {
+    all: (): Handoff[] => Object.values(store.read().handoffs),
+    async put(handoff: Handoff): Promise<void> {
       await store.update(({ handoffs, ...rest }) => ({ ...rest, handoffs: { ...handoffs, [handoff.id]: handoff } }));
     },
-    async drop(id) {
+    async drop(id: string): Promise<void> {
       if (!Object.hasOwn(store.read().handoffs, id)) return;
       await store.update(({ handoffs: { [id]: _, ...others }, ...rest }) => ({ ...rest, handoffs: others }));
     },
-    async remove(id, { host, agent }, at) {
+    /** Its session, or one made for it, was removed from the target. Drops the handoff too. */
+    async remove(id: string, { host, agent }: Handoff["to"], at: Date): Promise<void> {
       const entry = { to: { host, agent }, at: at.toISOString() };
       await store.update(({ handoffs: { [id]: _, ...others }, removed, ...rest }) => ({
         ...rest,
@@ -66,11 +53,13 @@ export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs 
         removed: { ...removed, [id]: entry },
       }));
     },
-    removed: ({ host, agent }) =>
+    /** Sessions removed from a target; the next handoff to it checks for them again. */
+    removed: ({ host, agent }: Handoff["to"]): string[] =>
       Object.entries(store.read().removed ?? {}).flatMap(([id, { to }]) =>
         to.host === host && to.agent === agent ? id : [],
       ),
-    async swept(ids, at) {
+    /** Drops those of the removed sessions, now checked again, that no turn can write any more. */
+    async swept(ids: readonly string[], at: Date): Promise<void> {
       const isOver = ([id, entry]: [string, { at: string }]) =>
         ids.includes(id) && at.getTime() - Date.parse(entry.at) > maxTurnMs;
       if (!Object.entries(store.read().removed ?? {}).some(isOver)) return;

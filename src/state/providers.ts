@@ -24,8 +24,7 @@ export type Provider = TypeOf<typeof provider>;
 export type Providers = TypeOf<typeof providers>;
 
 export function providerStore(dir: string, lock: LockOptions = {}): Store<Providers> {
-  const empty = () => ({ providers: {} });
-  return jsonStore<Providers>({ dir, file: "providers.json", shape: providers, empty, lock });
+  return jsonStore({ dir, file: "providers.json", shape: providers, empty: () => ({ providers: {} }), lock });
 }
 
 /** An agent's model: its own, or its provider's default. */
@@ -35,7 +34,7 @@ export const modelOf = (
 ): string | undefined => model ?? own(providers, provider ?? "")?.model;
 
 export function findProvider({ providers }: Providers, name: string): Provider {
-  const found = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const found = own(providers, name);
   if (found) return found;
   const names = Object.keys(providers);
   const none = names.length === 0;

@@ -5,7 +5,7 @@ import { secretsOfClawrium } from "./clawrium-secrets.js";
 import type { LockOptions } from "./lock.js";
 import { ownerKey, parseOwnerKey, type SecretOwner } from "./secret-owner.js";
 import { nullable, object, optional, record, type TypeOf, text } from "./shape.js";
-import { jsonStore, type Store } from "./store.js";
+import { jsonStore } from "./store.js";
 
 const secretsFile = record(
   record(object({ value: text, created_at: text, updated_at: text, description: optional(nullable(text)) })),
@@ -22,63 +22,49 @@ export interface SecretInfo {
 }
 
 /** A secret from another file, with its dates and description. */
-export interface ImportedSecret {
+export interface ImportedSecret extends SecretInfo {
   instance: SecretOwner;
-  name: string;
   value: Secret;
-  created_at: string;
-  updated_at: string;
-  description: string;
 }
 
-export interface Secrets {
-  readonly path: string;
-  get(instance: SecretOwner, name: string): Secret | undefined;
-  names(instance: SecretOwner): string[];
-  described(instance: SecretOwner): SecretInfo[];
-  instances(): SecretOwner[];
-  /** Every secret, to be redacted. */
-  all(): Secret[];
-  /** Stores a secret; the same value again changes nothing. */
-  set(instance: SecretOwner, name: string, value: Secret, description: string): Promise<void>;
-  /** Stores many in one write, and drops their former keys. */
-  adopt(secrets: ImportedSecret[], gone: string[]): Promise<void>;
-  /** Removes one secret, from the backups too. */
-  unset(instance: SecretOwner, name: string): Promise<void>;
-  /** Removes all secrets of an owner, from the backups too. */
-  remove(instance: SecretOwner): Promise<void>;
-  /** Removes the secrets of every agent on a host, from the backups too. */
-  removeHost(host: string): Promise<void>;
-  /** Moves the secrets of every agent on a host to the host's new name. */
-  renameHost(from: string, to: string): Promise<void>;
-}
+export type Secrets = ReturnType<typeof openSecrets>;
 
 /** `secrets.json`: the only file with secrets, readable by its owner alone. */
-export function openSecrets(dir: string, options: LockOptions & { now?: () => Date } = {}): Secrets {
+export function openSecrets(dir: string, options: LockOptions & { now?: () => Date } = {}) {
   const { now = () => new Date(), ...lock } = options;
-  const store = secretStore(dir, lock);
-  const secretsOf = (content: SecretsFile, instance: SecretOwner) => own(content, ownerKey(instance));
+  const store = jsonStore({
+    dir,
+    file: "secrets.json",
+    shape: secretsFile,
+    empty: () => ({}),
+    migrations: { 0: secretsOfClawrium },
+    secret: true,
+    lock,
+  });
+  const secretsOf = (instance: SecretOwner) => own(store.read(), ownerKey(instance)) ?? {};
   const forget = async (isGone: (key: string) => boolean) => {
     await store.update((content) => rekey(content, (key) => (isGone(key) ? undefined : key)), { forget: true });
   };
 
   return {
     path: store.path,
-    get(instance, name) {
-      const found = own(secretsOf(store.read(), instance) ?? {}, name);
+    get(instance: SecretOwner, name: string): Secret | undefined {
+      const found = own(secretsOf(instance), name);
       return found && new Secret(found.value);
     },
-    names: (instance) => Object.keys(secretsOf(store.read(), instance) ?? {}),
-    described: (instance) =>
-      Object.entries(secretsOf(store.read(), instance) ?? {}).map(([name, { created_at, updated_at, description }]) => {
+    names: (instance: SecretOwner): string[] => Object.keys(secretsOf(instance)),
+    described: (instance: SecretOwner): SecretInfo[] =>
+      Object.entries(secretsOf(instance)).map(([name, { created_at, updated_at, description }]) => {
         return { name, created_at, updated_at, description: description ?? "" };
       }),
-    instances: () => Object.keys(store.read()).flatMap((key) => parseOwnerKey(key) ?? []),
-    all: () =>
+    instances: (): SecretOwner[] => Object.keys(store.read()).flatMap((key) => parseOwnerKey(key) ?? []),
+    /** Every secret, to be redacted. */
+    all: (): Secret[] =>
       Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),
-    async set(instance, name, value, description) {
+    /** Stores a secret; the same value again changes nothing. */
+    async set(instance: SecretOwner, name: string, value: Secret, description: string): Promise<void> {
       const key = ownerKey(instance);
-      if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
+      mustBeName(name);
       await store.update((content) => {
         const secrets = own(content, key) ?? {};
         const old = own(secrets, name);
@@ -88,20 +74,22 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
         return { ...content, [key]: { ...secrets, [name]: entry } };
       });
     },
-    async adopt(secrets, gone) {
+    /** Stores many in one write, and drops their former keys. */
+    async adopt(secrets: ImportedSecret[], gone: string[]): Promise<void> {
       await store.update((content) => {
         const result = rekey(content, (key) => (gone.includes(key) ? undefined : key));
         for (const { instance, name, value, ...known } of secrets) {
           const key = ownerKey(instance);
-          if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
-          const old = own(own(result, key) ?? {}, name);
+          mustBeName(name);
+          const old = own(own(result, key), name);
           if (old?.value === value.reveal()) continue;
           result[key] = { ...own(result, key), [name]: { ...known, value: value.reveal() } };
         }
         return result;
       });
     },
-    async unset(instance, name) {
+    /** Removes one secret, from the backups too. */
+    async unset(instance: SecretOwner, name: string): Promise<void> {
       const key = ownerKey(instance);
       await store.update(
         (content) => {
@@ -112,29 +100,19 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
         { forget: true },
       );
     },
-    async remove(instance) {
+    /** Removes all secrets of an owner, from the backups too. */
+    async remove(instance: SecretOwner): Promise<void> {
       const gone = ownerKey(instance);
       await forget((key) => key === gone);
     },
-    removeHost: (host) => forget((key) => hostOf(key) === host),
-    async renameHost(from, to) {
+    /** Removes the secrets of every agent on a host, from the backups too. */
+    removeHost: (host: string): Promise<void> => forget((key) => hostOf(key) === host),
+    /** Moves the secrets of every agent on a host to the host's new name. */
+    async renameHost(from: string, to: string): Promise<void> {
       const moved = (key: string) => [to, ...key.split(":").slice(1)].join(":");
       await store.update((content) => rekey(content, (key) => (hostOf(key) === from ? moved(key) : key)));
     },
   };
-}
-
-function secretStore(dir: string, lock: LockOptions = {}): Store<SecretsFile> {
-  return jsonStore<SecretsFile>({
-    dir,
-    file: "secrets.json",
-    version: 1,
-    shape: secretsFile,
-    empty: () => ({}),
-    migrations: { 0: secretsOfClawrium },
-    secret: true,
-    lock,
-  });
 }
 
 /** The secrets under new keys; those without a new key are dropped. */
@@ -158,7 +136,9 @@ function hostOf(key: string): string | undefined {
   return instance && "host" in instance ? instance.host : undefined;
 }
 
-const badName = (name: string) =>
-  new Fault("bad-input", `'${name}' cannot be a secret's name`, {
+function mustBeName(name: string): void {
+  if (/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) return;
+  throw new Fault("bad-input", `'${name}' cannot be a secret's name`, {
     why: "a name is made of letters, digits and _, as API_SERVER_KEY",
   });
+}

@@ -18,7 +18,7 @@ export interface StoreSpec<T> {
   version?: number;
   /** Checks the content. Unknown members are kept. */
   shape: Shape<T>;
-  empty: () => T;
+  empty: () => NoInfer<T>;
   /** `migrations[n]` converts version n to n + 1. A file without a version is version 0 if there is a `migrations[0]`. */
   migrations?: Record<number, Migration>;
   /** Refuse the file while others can read it. */
