@@ -12,20 +12,13 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
 };
 
 /** A command that changed something, from its line at the beginning and the one at the end, if it got that far. */
-export interface Action {
-  id: string;
+interface Action extends Pick<AuditEntry, "id" | "verb" | "target" | "who" | "argv" | "fault" | "detail"> {
   began_at: string;
   ended_at?: string;
-  verb: string;
-  target: string;
-  who: AuditEntry["who"];
-  argv?: string[];
-  result: "ok" | "failed" | "interrupted" | "unfinished";
-  fault?: string;
-  detail?: AuditEntry["detail"];
+  result: NonNullable<AuditEntry["result"]> | "unfinished";
 }
 
-export function actionsFrom(entries: readonly AuditEntry[]): Action[] {
+function actionsFrom(entries: readonly AuditEntry[]): Action[] {
   const actions = new Map<string, Action>();
   for (const { id, event, at, verb, target, who, argv, result, fault, detail } of entries) {
     const begun = actions.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };

@@ -11,59 +11,32 @@ import type { Actor, AuditEntry } from "./entry.js";
 import { beginning, seal } from "./hash-chain.js";
 import { readHead, writeHead } from "./head.js";
 
-export interface AuditAction {
-  verb: string;
-  target: string;
-  /** The command line, already redacted. */
-  argv: string[];
-}
-
+/** A command with its command line, already redacted. */
+export type AuditAction = Required<Pick<AuditEntry, "verb" | "target" | "argv">>;
 /** Connects an end entry with its begin entry. */
-export interface AuditHandle {
-  id: string;
-  verb: string;
-  target: string;
-}
+export type AuditHandle = Pick<AuditEntry, "id" | "verb" | "target">;
+export type Outcome = Required<Pick<AuditEntry, "result">> & Pick<AuditEntry, "fault" | "detail">;
 
-export interface Outcome {
-  result: "ok" | "failed" | "interrupted";
-  /** The fault's code. */
-  fault?: string;
-  detail?: Record<string, unknown>;
-}
-
-type Clock = () => Date;
-const wallClock: Clock = () => new Date();
+const wallClock = () => new Date();
 
 /** Writes the begin entry. Throws `state-readonly` when it cannot: then the action must not begin. */
 export async function beginAudit(
   dir: string,
   { verb, target, argv }: AuditAction,
-  now: Clock = wallClock,
+  now: () => Date = wallClock,
 ): Promise<AuditHandle> {
-  const id = randomBytes(6).toString("hex");
-  await append(dir, { at: now().toISOString(), event: "begin", id, verb, target, who: who(), argv });
-  return { id, verb, target };
+  const action = { id: randomBytes(6).toString("hex"), verb, target };
+  await append(dir, { at: now().toISOString(), event: "begin", ...action, who: who(), argv });
+  return action;
 }
 
-export async function endAudit(
+export function endAudit(
   dir: string,
   action: AuditHandle,
-  { result, fault, detail }: Outcome,
-  now: Clock = wallClock,
+  outcome: Outcome,
+  now: () => Date = wallClock,
 ): Promise<void> {
-  const { id, verb, target } = action;
-  await append(dir, {
-    at: now().toISOString(),
-    event: "end",
-    id,
-    verb,
-    target,
-    who: who(),
-    result,
-    ...(fault && { fault }),
-    ...(detail && { detail }),
-  });
+  return append(dir, { at: now().toISOString(), event: "end", ...action, who: who(), ...outcome });
 }
 
 function append(dir: string, entry: Omit<AuditEntry, "seq">): Promise<void> {
