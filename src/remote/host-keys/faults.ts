@@ -1,14 +1,11 @@
 import { Fault, type FaultDetails } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { fingerprint } from "../../text/fingerprint.js";
-import type { SshSettings } from "../target/ssh-settings.js";
 import type { Target } from "../target/target.js";
 import { formatKey, type HostKey } from "./key.js";
 import { type KnownHostsEntry, lookupName } from "./known-hosts.js";
-import { userNameOf } from "./user-files.js";
+import { type SshAddress, userNameOf } from "./user-files.js";
 import type { Distrust } from "./verdict.js";
-
-type SshAddress = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
 
 /** An unknown key. Once it is approved, the connection can be tried again. */
 export class UnknownHostKey extends Fault {

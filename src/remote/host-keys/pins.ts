@@ -47,8 +47,8 @@ export async function copyPin(configDir: string, from: string, to: string): Prom
 interface PinsFile {
   lines: string[];
   known: KnownHosts;
-  /** All lines except pins of these aliases; comments and other lines stay. */
-  without(...aliases: string[]): string[];
+  /** All lines except pins of this alias; comments and other lines stay. */
+  without(alias: string): string[];
 }
 
 async function edit(configDir: string, change: (file: PinsFile) => string[]): Promise<void> {
@@ -60,10 +60,8 @@ async function edit(configDir: string, change: (file: PinsFile) => string[]): Pr
     });
     const known = mustBeOurs(path, parseKnownHosts(text, path));
     const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
-    const without = (...aliases: string[]) => {
-      const dropped = known.entries.filter((entry) => aliases.some((alias) => pins(entry, alias)));
-      return lines.filter((_, index) => !dropped.some((entry) => entry.line === index + 1));
-    };
+    const without = (alias: string) =>
+      lines.filter((_, index) => !known.entries.some((entry) => entry.line === index + 1 && pins(entry, alias)));
     const after = change({ lines, known, without });
     // Pinning a pinned key only moves its line: not worth a write.
     if (after.toSorted().join("\n") === lines.toSorted().join("\n")) return;

@@ -28,39 +28,30 @@ export interface Trust {
   doubting(alias: string): Trust;
 }
 
-interface TrustChanges {
-  assumed: Map<string, HostKey>;
-  demanded: Map<string, { sha256: string; type: string }>;
-  forgotten: Set<string>;
-  doubted: Set<string>;
+/** What else to believe of a host. */
+interface Exception {
+  assumed?: HostKey;
+  demanded?: { sha256: string; type: string };
+  forgotten?: boolean;
+  doubted?: boolean;
 }
 
-export function trustIn(configDir: string, changes: TrustChanges = none()): Trust {
-  const changed = (change: (copy: TrustChanges) => void): Trust => {
-    const copy: TrustChanges = {
-      assumed: new Map(changes.assumed),
-      demanded: new Map(changes.demanded),
-      forgotten: new Set(changes.forgotten),
-      doubted: new Set(changes.doubted),
-    };
-    change(copy);
-    return trustIn(configDir, copy);
-  };
+export function trustIn(configDir: string, exceptions: ReadonlyMap<string, Exception> = new Map()): Trust {
+  const except = (alias: string, added: Exception): Trust =>
+    trustIn(configDir, new Map(exceptions).set(alias, { ...exceptions.get(alias), ...added }));
 
   return {
-    assuming: (alias, key) => changed((copy) => copy.assumed.set(alias, key)),
-    demanding: (alias, sha256, type) => changed((copy) => copy.demanded.set(alias, { sha256, type })),
-    forgetting: (alias) => changed((copy) => copy.forgotten.add(alias)),
-    doubting: (alias) => changed((copy) => copy.doubted.add(alias)),
+    assuming: (alias, key) => except(alias, { assumed: key }),
+    demanding: (alias, sha256, type) => except(alias, { demanded: { sha256, type } }),
+    forgetting: (alias) => except(alias, { forgotten: true }),
+    doubting: (alias) => except(alias, { doubted: true }),
     async expect(target, settings) {
       const alias = target.name;
-      const assumed = changes.assumed.get(alias);
-      const doubted = changes.doubted.has(alias);
-      const pinned = doubted || changes.forgotten.has(alias) ? [] : await readPins(configDir, alias);
+      const { assumed, demanded, forgotten, doubted } = exceptions.get(alias) ?? {};
+      const pinned = doubted || forgotten ? [] : await readPins(configDir, alias);
       const expected = assumed ? [assumed] : pinned;
       const pins = [...expected, ...(await readRevoked(configDir, alias))];
       const known = await userEntries(settings);
-      const demanded = changes.demanded.get(alias);
       return {
         keys: demanded ? [demanded] : expected.length > 0 ? expected : known.keys,
         judge(offered) {
@@ -77,10 +68,3 @@ export function trustIn(configDir: string, changes: TrustChanges = none()): Trus
     },
   };
 }
-
-const none = (): TrustChanges => ({
-  assumed: new Map(),
-  demanded: new Map(),
-  forgotten: new Set(),
-  doubted: new Set(),
-});

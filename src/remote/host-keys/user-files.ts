@@ -1,23 +1,19 @@
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import type { SshSettings } from "../target/ssh-settings.js";
-import { type KnownHosts, type KnownHostsEntry, lookupName, matches } from "./known-hosts.js";
+import { type KnownHostsEntry, lookupName, matches } from "./known-hosts.js";
 import { readKnownHosts } from "./known-hosts-file.js";
 import type { UserEntries } from "./verdict.js";
 
-type Files = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias" | "userKnownHostsFiles" | "globalKnownHostsFiles">;
+export type SshAddress = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
+type Files = SshAddress & Pick<SshSettings, "userKnownHostsFiles" | "globalKnownHostsFiles">;
 
 /** The host's name in the user's files. */
-export function userNameOf({
-  hostname,
-  port,
-  hostKeyAlias,
-}: Pick<Files, "hostname" | "port" | "hostKeyAlias">): string {
-  return hostKeyAlias?.toLowerCase() ?? lookupName(hostname, port);
-}
+export const userNameOf = ({ hostname, port, hostKeyAlias }: SshAddress): string =>
+  hostKeyAlias?.toLowerCase() ?? lookupName(hostname, port);
 
 /** Keys of a host in the known_hosts files of the user and of this machine. */
-export async function userEntries(settings: Files): Promise<UserEntries & Pick<KnownHosts, "ignored">> {
+export async function userEntries(settings: Files): Promise<UserEntries> {
   const paths = [...settings.userKnownHostsFiles, ...settings.globalKnownHostsFiles];
   const files = await Promise.all(paths.map((path) => readKnownHosts(path).catch((error) => refuse(path, error))));
   const name = userNameOf(settings);
@@ -31,7 +27,6 @@ export async function userEntries(settings: Files): Promise<UserEntries & Pick<K
       keys ??= find(undefined);
       return keys;
     },
-    ignored: files.flatMap((file) => file.ignored),
   };
 }
 
