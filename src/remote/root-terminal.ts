@@ -1,8 +1,9 @@
+import { EventEmitter } from "node:events";
 import { PassThrough, type Readable } from "node:stream";
-import { waitFor } from "../async/wait.js";
 import { sh } from "../quote.js";
 import type { Process } from "./process.js";
-import { noSudo, passwordOptions, randomMark, type SudoAccess, sudoTimeout, withProofLine } from "./sudo.js";
+import { newNonce } from "./stdin-script.js";
+import { maxPreambleBytes, noSudo, type SudoAccess, type SudoSigns, untilPassed, withProofLine } from "./sudo.js";
 
 export interface Window {
   term: string;
@@ -15,75 +16,50 @@ export interface TerminalProcess extends Process {
   resize(window: Pick<Window, "rows" | "columns">): void;
 }
 
-/** sudo asks on the terminal with our own prompt. Only the password is written before the marker line arrives. */
+/** sudo asks on the terminal with our own prompt. */
 export async function rootOnTerminal(
   command: string,
-  { host, sudo, passwords }: SudoAccess,
+  access: SudoAccess,
   start: (line: string) => Promise<TerminalProcess>,
   signal: AbortSignal,
 ): Promise<TerminalProcess> {
+  const { host, sudo } = access;
   if (host.user === "root") return start(command);
   if (sudo === "none") throw noSudo(host, "sudo is not installed there");
-  const [proof, prompt] = [randomMark(), randomMark()];
+  const [proof, prompt] = [newNonce(), newNonce()];
   const how = sudo === "password" ? sh`-p ${prompt}` : "-n";
   const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${withProofLine(proof, command)}`}`);
-  const password = () => passwords.sudo(`${host.user}@${host.target.name}`);
-  try {
-    return { ...process, stdout: await waitFor(afterSudo(process, { proof, prompt, password }), { signal }) };
-  } catch (error) {
-    process.kill("KILL");
-    throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordOptions : undefined) : error;
-  }
+  const signs: SudoSigns = new EventEmitter();
+  const { rest, head } = afterProof(process.stdout, { proof, prompt, signs });
+  await untilPassed(access, process, { signs, refusal: head, signal });
+  return { ...process, stdout: rest };
 }
 
-// Characters that may come before the marker line.
-const maxPreambleBytes = 64 * 1024;
-const nobody = "sudo needs a password, and there is no terminal to prompt on";
-
-interface SudoDialogue {
-  proof: string;
-  prompt: string;
-  password: () => ReturnType<SudoAccess["passwords"]["sudo"]>;
-}
-
-/** The output after sudo succeeded. Rejects with a reason when it did not. */
-function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }: SudoDialogue): Promise<Readable> {
+/** The output after the proof line, and what came before it. */
+function afterProof(
+  stdout: Readable,
+  { proof, prompt, signs }: { proof: string; prompt: string; signs: SudoSigns },
+): { rest: Readable; head: () => string } {
   const rest = new PassThrough();
   let head = "";
-  let asked = 0;
-  let timer: NodeJS.Timeout | undefined;
-  return new Promise<Readable>((resolve, reject) => {
-    const wait = () => {
-      timer = setTimeout(() => reject("it asked nothing clm understands"), sudoTimeout);
-    };
-    async function answer(): Promise<void> {
-      clearTimeout(timer);
-      if (asked++ > 0) return reject("the password was not accepted");
-      const secret = await password();
-      wait();
-      if (secret) stdin.write(`${secret.reveal()}\n`);
-      else reject(nobody);
+  function hear(chunk: Buffer): void {
+    head += chunk.toString("latin1");
+    if (head.length > maxPreambleBytes) {
+      stdout.off("data", hear);
+      signs.emit("flood");
+      return;
     }
-    function hear(chunk: Buffer): void {
-      head += chunk.toString("latin1");
-      if (head.length > maxPreambleBytes) {
-        stdout.off("data", hear);
-        reject("it showed more than clm reads before it started anything");
-        return;
-      }
-      const at = head.indexOf(`${proof}\r\n`);
-      if (at >= 0) {
-        stdout.off("data", hear);
-        rest.write(Buffer.from(head.slice(at + proof.length + 2), "latin1"));
-        stdout.pipe(rest);
-        resolve(rest);
-      } else if (head.includes(prompt)) {
-        head = head.slice(head.indexOf(prompt) + prompt.length);
-        answer().catch(reject);
-      }
+    const at = head.indexOf(`${proof}\r\n`);
+    if (at >= 0) {
+      stdout.off("data", hear);
+      rest.write(Buffer.from(head.slice(at + proof.length + 2), "latin1"));
+      stdout.pipe(rest);
+      signs.emit("pass");
+    } else if (head.includes(prompt)) {
+      head = head.slice(head.indexOf(prompt) + prompt.length);
+      signs.emit("prompt");
     }
-    wait();
-    stdout.on("data", hear);
-    done.then(() => reject(head.trim()), reject);
-  }).finally(() => clearTimeout(timer));
+  }
+  stdout.on("data", hear);
+  return { rest, head: () => head.trim() };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Begins each line of a script: a banner or a `.bashrc` may write to stdout too. */
+/** Marks our own lines in an output: a banner or a `.bashrc` may write to stdout too. */
 export const newNonce = (): string => `clm-${randomBytes(16).toString("hex")}`;
 
 /** Works in any login shell. dd reads only the script from stdin; the rest is its input (`head -c` reads ahead). */

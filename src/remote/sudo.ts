@@ -1,11 +1,13 @@
-import { randomBytes } from "node:crypto";
+import { EventEmitter } from "node:events";
 import { PassThrough, type Readable, Transform } from "node:stream";
+import { waitFor } from "../async/wait.js";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import type { Secret } from "../secret.js";
 import { writeWithBackpressure } from "./backpressure.js";
 import type { Connection } from "./connection.js";
 import type { Process, Shell } from "./process.js";
+import { newNonce } from "./stdin-script.js";
 import type { SudoKind } from "./target/target.js";
 
 /** Provides the password for sudo; undefined when no person can be asked. */
@@ -19,21 +21,23 @@ export interface SudoAccess {
   passwords: Passwords;
 }
 
-export function withRightsOf(user: string, door: SudoAccess): Shell {
-  const { host, sudo } = door;
+export function withRightsOf(user: string, access: SudoAccess): Shell {
+  const { host, sudo } = access;
   if (user === host.user) return host;
-  return { as: (other) => withRightsOf(other, door), spawn: (command, options) => spawnAs()(command, options) };
-
-  function spawnAs(): Shell["spawn"] {
-    if (host.user === "root")
-      return (command, options) => host.spawn(sh`runuser -u ${user} -- /bin/sh -c ${command}`, options);
-    if (sudo === "none") throw noSudo(host, "sudo is not installed there");
-    return (command, options) =>
-      sudo === "password"
-        ? spawnWithPassword(door, user, command, options)
+  return {
+    as: (other) => withRightsOf(other, access),
+    async spawn(command, options) {
+      if (host.user === "root") return host.spawn(sh`runuser -u ${user} -- /bin/sh -c ${command}`, options);
+      if (sudo === "none") throw noSudo(host, "sudo is not installed there");
+      return sudo === "password"
+        ? spawnWithPassword(access, user, command, options)
         : spawnWithoutPassword(host, user, command, options);
-  }
+    },
+  };
 }
+
+/** What a process shows before its command starts: that sudo succeeded, that it asks, or more than anything it may say. */
+export type SudoSigns = EventEmitter<{ pass: []; prompt: []; flood: [] }>;
 
 /** The first line on stdout proves that sudo succeeded. The caller writes at once; after a refusal `done` says so. */
 async function spawnWithoutPassword(
@@ -42,20 +46,26 @@ async function spawnWithoutPassword(
   command: string,
   options: { signal?: AbortSignal } = {},
 ): Promise<Process> {
-  const proof = randomMark();
+  const proof = newNonce();
   const process = await host.spawn(sh`sudo -n -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`, options);
+  let passed = false;
   let trouble: Fault | undefined;
   const giveUp = (why: Fault) => {
     trouble ??= why;
     process.kill("KILL");
   };
   const timer = setTimeout(() => giveUp(silentSudo(host)), sudoTimeout);
-  const gate = afterProof(process.stdout, proof, () => giveUp(talkativeSudo(host)));
-  gate.onPass(() => clearTimeout(timer));
+  const signs: SudoSigns = new EventEmitter();
+  signs.on("flood", () => giveUp(noSudo(host, flooded)));
+  signs.on("pass", () => {
+    passed = true;
+    clearTimeout(timer);
+  });
+  const stdout = afterProof(process.stdout, proof, signs);
   const stderr = listen(process.stderr);
   const done = process.done.then(
     (exit) => {
-      if (gate.passed()) return exit;
+      if (passed) return exit;
       throw trouble ?? noSudo(host, stderr.text());
     },
     (error) => {
@@ -63,86 +73,94 @@ async function spawnWithoutPassword(
     },
   );
   done.catch(() => {}).then(() => clearTimeout(timer));
-  return { ...process, stdout: gate.rest, stderr: stderr.copy, done };
+  return { ...process, stdout, stderr: stderr.copy, done };
 }
 
 // Milliseconds for sudo and PAM to prompt, to check a password and to start a command; the time a person types is not counted.
-export const sudoTimeout = 20_000;
+const sudoTimeout = 20_000;
 
 // Bytes that may come before the proof line, or beside it on stderr: a banner, a lecture.
-const maxPreambleBytes = 64 * 1024;
+export const maxPreambleBytes = 64 * 1024;
+const flooded = `it sent more than ${maxPreambleBytes / 1024} KB before it started anything`;
 
 const silentSudo = ({ target: { name } }: Connection): Fault =>
   new Fault("remote-timeout", `sudo on ${name} did not answer within ${sudoTimeout / 1000} s`, {
     next: `clm host check ${name}`,
   });
 
-const talkativeSudo = (host: Connection): Fault =>
-  noSudo(host, `it sent more than ${maxPreambleBytes / 1024} KB before it started anything`);
-
-/**
- * sudo asks on stderr with our own prompt; a second one means the password was wrong. Only the password is written
- * before the proof line has come: a line meant for the command would be taken for a second try.
- */
+/** sudo asks on stderr with our own prompt. */
 async function spawnWithPassword(
-  { host, passwords }: SudoAccess,
+  access: SudoAccess,
   user: string,
   command: string,
   options: { signal?: AbortSignal } = {},
 ): Promise<Process> {
-  const proof = randomMark();
-  const prompt = randomMark();
-  const process = await host.spawn(
+  const [proof, prompt] = [newNonce(), newNonce()];
+  const process = await access.host.spawn(
     sh`sudo -S -p ${prompt} -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`,
     options,
   );
-  let tooMuch = () => {};
-  const gate = afterProof(process.stdout, proof, () => tooMuch());
-  const stderr = listen(process.stderr, { prompt, tooMuch: () => tooMuch() });
+  const signs: SudoSigns = new EventEmitter();
+  const stdout = afterProof(process.stdout, proof, signs);
+  const stderr = listen(process.stderr, { prompt, signs });
+  await untilPassed(access, process, { signs, refusal: stderr.text, signal: options.signal });
+  stderr.release();
+  return { ...process, stdout, stderr: stderr.copy };
+}
+
+interface SudoDialogue {
+  signs: SudoSigns;
+  /** What sudo said, in case that it ends. */
+  refusal: () => string;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Waits until sudo has succeeded, and answers its prompt; a second one means the password was wrong. Only the password is
+ * written before the proof line has come: a line meant for the command would be taken for a second try.
+ */
+export async function untilPassed(
+  { host, passwords }: SudoAccess,
+  process: Process,
+  { signs, refusal, signal }: SudoDialogue,
+): Promise<void> {
   let asked = 0;
   let timer: NodeJS.Timeout | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      tooMuch = () => reject(talkativeSudo(host));
-      const wait = () => {
-        timer = setTimeout(() => reject(noSudo(host, "it asked nothing clm understands")), sudoTimeout);
-      };
+  const passed = new Promise<void>((resolve, reject) => {
+    const refuse = (why: string, next?: string) => reject(noSudo(host, why, next));
+    const wait = () => {
+      timer = setTimeout(() => refuse("it asked nothing clm understands"), sudoTimeout);
+    };
+    wait();
+    process.done.then(() => refuse(refusal()), reject);
+    signs.on("pass", resolve);
+    signs.on("flood", () => refuse(flooded));
+    signs.on("prompt", async () => {
+      clearTimeout(timer);
+      if (asked++ > 0) return refuse("the password was not accepted");
+      const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch(reject);
+      if (!password) return refuse("sudo needs a password, and there is no terminal to prompt on", passwordOptions);
       wait();
-      gate.onPass(resolve);
-      options.signal?.addEventListener("abort", () => reject(options.signal?.reason), { once: true });
-      process.done.then(() => reject(noSudo(host, stderr.text())), reject);
-      stderr.onPrompt(async () => {
-        clearTimeout(timer);
-        if (asked++ > 0) return reject(noSudo(host, "the password was not accepted"));
-        const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch(reject);
-        wait();
-        if (password) process.stdin.write(`${password.reveal()}\n`);
-        else reject(noSudo(host, "sudo needs a password, and there is no terminal to prompt on", passwordOptions));
-      });
+      process.stdin.write(`${password.reveal()}\n`);
     });
+  });
+  try {
+    await waitFor(passed, { signal });
   } catch (error) {
     process.kill("KILL");
     throw error;
   } finally {
     clearTimeout(timer);
   }
-  stderr.release();
-  return { ...process, stdout: gate.rest, stderr: stderr.copy };
 }
 
-export const passwordOptions = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
-export const randomMark = () => `clm-${randomBytes(8).toString("hex")}`;
+const passwordOptions = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
 export const withProofLine = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
 /** The output after the proof line; none if that line never comes. */
-function afterProof(
-  stdout: Readable,
-  proof: string,
-  tooMuch: () => void,
-): { rest: Readable; passed(): boolean; onPass(then: () => void): void } {
+function afterProof(stdout: Readable, proof: string, signs: SudoSigns): Readable {
   const line = Buffer.from(`${proof}\n`);
   let head: Buffer | undefined = Buffer.alloc(0);
-  let then = () => {};
   const rest = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       if (!head) return done(null, chunk);
@@ -151,35 +169,26 @@ function afterProof(
       if (at < 0) {
         if (head.length > maxPreambleBytes) {
           head = head.subarray(0, maxPreambleBytes);
-          tooMuch();
+          signs.emit("flood");
         }
         return done();
       }
       const after = head.subarray(at + line.length);
       head = undefined;
-      then();
+      signs.emit("pass");
       done(null, after);
     },
   });
-  stdout.pipe(rest);
-  return {
-    rest,
-    passed: () => head === undefined,
-    onPass: (callback) => {
-      then = callback;
-      if (head === undefined) callback();
-    },
-  };
+  return stdout.pipe(rest);
 }
 
 /** Passes stderr on without sudo's prompts (which may come in pieces), and keeps its beginning for the message. */
-function listen(stderr: Readable, { prompt, tooMuch }: { prompt?: string; tooMuch?: () => void } = {}) {
+function listen(stderr: Readable, { prompt, signs }: { prompt?: string; signs?: SudoSigns } = {}) {
   const copy = new PassThrough();
   const withoutPrompts = (text: string) => (prompt ? text.replaceAll(prompt, "") : text);
   let held = "";
   let holding = prompt !== undefined;
   let searched = 0;
-  let onPrompt = () => {};
   const release = () => {
     if (!holding) return;
     holding = false;
@@ -188,24 +197,17 @@ function listen(stderr: Readable, { prompt, tooMuch }: { prompt?: string; tooMuc
   stderr.on("data", (chunk: Buffer) => {
     if (holding ? held.length <= maxPreambleBytes : held.length < 4096) held += chunk.toString("latin1");
     if (!holding || prompt === undefined) return writeWithBackpressure(stderr, copy, chunk);
-    if (held.length > maxPreambleBytes) tooMuch?.();
+    if (held.length > maxPreambleBytes) signs?.emit("flood");
     for (let at = held.indexOf(prompt, searched); at >= 0; at = held.indexOf(prompt, searched)) {
       searched = at + prompt.length;
-      onPrompt();
+      signs?.emit("prompt");
     }
   });
   stderr.on("end", () => {
     release();
     copy.end();
   });
-  return {
-    copy,
-    release,
-    text: () => withoutPrompts(held).slice(0, 4096).trim(),
-    onPrompt: (callback: () => void) => {
-      onPrompt = callback;
-    },
-  };
+  return { copy, release, text: () => withoutPrompts(held).slice(0, 4096).trim() };
 }
 
 export function noSudo(host: Connection, why: string, next?: string): Fault {
