@@ -11,6 +11,7 @@ import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
 import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
+import { PromptClock } from "./prompt-clock.js";
 import type { Passwords } from "./sudo.js";
 import { sshSettings } from "./target/ssh-config.js";
 import { keepAliveFor, type SshSettings } from "./target/ssh-settings.js";
@@ -51,6 +52,9 @@ const algorithms: Algorithms = {
   ],
   hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
 };
+
+// A host may refuse any number of keys, slowly, one after the other.
+const loginFactor = 3;
 
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
 export async function connect(target: Target, options: ConnectOptions, behind: string[] = []): Promise<Connection> {
@@ -112,13 +116,14 @@ async function dial(
   let shown: HostKey = { type: "", blob: Buffer.alloc(0) };
   let loggingIn = false;
 
-  const clock = loginClock(timeout, () => client.connection?.destroy());
+  // The host's time for each answer and in total, without the time a person takes to answer a prompt.
+  const clock = new PromptClock();
+  const late = () => new Fault("unreachable", "no answer in time");
+  const [answer, login] = [clock.deadline(timeout, late), clock.deadline(timeout * loginFactor, late)];
+  const ranOut = AbortSignal.any([answer.signal, login.signal]);
 
-  const attempts = loginAttempts(
-    await loginSettings(target, settings, options),
-    options.credentials,
-    clock.whileAsking,
-  );
+  const loginWith = await loginSettings(target, settings, options);
+  const attempts = loginAttempts(loginWith, clock.wrap(options.credentials));
   try {
     signal?.throwIfAborted();
     const connecting = client.connect({
@@ -137,7 +142,7 @@ async function dial(
       },
       authHandler: (left, partial, next) => {
         loggingIn = true;
-        clock.restart();
+        answer.restart();
         attempts.handler(left, partial, next);
       },
       readyTimeout: 0,
@@ -149,18 +154,19 @@ async function dial(
     client.connection?.setNoDelay(true);
     connecting.catch(() => {});
     // Destroying the socket is not enough: during the DNS lookup there is none yet.
-    await waitFor(Promise.race([connecting, clock.expired]), { signal });
+    await waitFor(connecting, { signal: AbortSignal.any(signal ? [ranOut, signal] : [ranOut]) });
   } catch (error) {
     client.connection?.destroy();
     if (signal?.aborted) throw signal.reason;
     if (untrusted) throw untrusted;
     if (attempts.failure) throw attempts.failure;
-    const refused = loggingIn && !clock.ranOut && /authentication/i.test((error as Error).message);
+    const refused = loggingIn && !ranOut.aborted && /authentication/i.test((error as Error).message);
     throw refused
       ? loginRefused(target, settings, attempts.tried, error as Error)
-      : unreachable(target, settings, error as Error, clock.ranOut);
+      : unreachable(target, settings, error as Error, ranOut.aborted);
   } finally {
-    clock.stop();
+    answer.stop();
+    login.stop();
   }
   const startTimeout = options.timeout === undefined ? undefined : Math.min(options.timeout, 10_000);
   const { user } = settings;
@@ -183,52 +189,6 @@ async function loginSettings(target: Target, settings: SshSettings, { env, ownKe
   );
   const agentKeys = identitiesOnly ? publicKeys.filter((blob) => blob !== undefined) : undefined;
   return { user, hostname, identityFiles, agent, agentKeys };
-}
-
-// A host may refuse any number of keys, slowly, one after the other.
-const loginFactor = 3;
-
-/** Limits the host's time for each answer and in total, without the time a person takes to answer a prompt. */
-function loginClock(timeout: number, giveUp: () => void) {
-  let ranOut = false;
-  let timer: NodeJS.Timeout | undefined;
-  let left = timeout * loginFactor;
-  let since = 0;
-  let expire: (error: Error) => void = () => {};
-  const expired = new Promise<never>((_, reject) => {
-    expire = reject;
-  });
-  expired.catch(() => {});
-  const stop = () => {
-    clearTimeout(timer);
-    if (since > 0) left -= performance.now() - since;
-    since = 0;
-  };
-  const restart = () => {
-    stop();
-    since = performance.now();
-    timer = setTimeout(
-      () => {
-        ranOut = true;
-        expire(new Error("no answer in time"));
-        giveUp();
-      },
-      Math.max(1, Math.min(timeout, left)),
-    );
-  };
-  restart();
-  return {
-    stop,
-    restart,
-    expired,
-    get ranOut() {
-      return ranOut;
-    },
-    async whileAsking<T>(answer: Promise<T>): Promise<T> {
-      stop();
-      return answer.finally(restart);
-    },
-  };
 }
 
 function loginRefused(target: Target, { user, hostname, port }: SshSettings, tried: string[], error: Error): Fault {

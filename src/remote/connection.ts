@@ -73,7 +73,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
         else resolve(channelProcess(channel, () => lost(target, reason)));
       });
     });
-    const late = () => notStarted(target, startTimeout);
+    const late = () => unanswered(target, "start a command", startTimeout);
     return waitFor(opened, { signal, timeout: startTimeout, late, drop: (process) => process.kill("TERM") });
   };
 
@@ -119,7 +119,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
     onTerminal: (command, window, signal) =>
       rootOnTerminal(command, { host: self, sudo: target.sudo, passwords }, (line) => start(line, {}, window), signal),
     async forward(port, address = "127.0.0.1", signal) {
-      const late = () => notForwarded(target, `${address}:${port}`, startTimeout);
+      const late = () => unanswered(target, `connect to ${address}:${port}`, startTimeout);
       const drop = (stream: Duplex) => void stream.destroy();
       const waits = waitSignal(signal);
       try {
@@ -237,14 +237,8 @@ function refused(target: Target, error: Error): Fault {
   });
 }
 
-const notStarted = ({ name }: Target, timeout: number): Fault =>
-  new Fault("remote-timeout", `${name} did not start a command within ${timeout / 1000} s`, {
-    why: "its SSH server accepted the request and did not answer",
-    next: `clm host check ${name}`,
-  });
-
-const notForwarded = ({ name }: Target, to: string, timeout: number): Fault =>
-  new Fault("remote-timeout", `${name} did not connect to ${to} within ${timeout / 1000} s`, {
+const unanswered = ({ name }: Target, request: string, timeout: number): Fault =>
+  new Fault("remote-timeout", `${name} did not ${request} within ${timeout / 1000} s`, {
     why: "its SSH server accepted the request and did not answer",
     next: `clm host check ${name}`,
   });

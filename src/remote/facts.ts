@@ -1,28 +1,16 @@
 import { Fault } from "../errors.js";
+import type { HostFacts } from "../state/hosts.js";
 import factsScript from "./facts.sh?raw";
 import type { Shell } from "./process.js";
 import { run } from "./run.js";
 import type { SudoKind } from "./target/target.js";
 
-export interface Facts {
+export interface Facts extends Omit<HostFacts, "seen_at"> {
   user: string;
-  hostname: string;
-  os: string;
-  os_version: string;
-  os_name: string;
-  arch: string;
-  kernel: string;
-  cpus: number;
-  memory_mb: number;
   memory_free_mb: number;
-  disk_total_mb: number;
-  disk_free_mb: number;
-  /** Major version; 0 without systemd. */
-  systemd: number;
   /** Output of `systemctl is-system-running`. */
   system_state: string;
   sudo: SudoKind;
-  gpu: string[];
   /** Seconds the host's clock is ahead of ours, give or take the round trip. */
   clock_ahead: number;
 }

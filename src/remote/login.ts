@@ -27,13 +27,9 @@ export interface LoginAttempts {
 
 /**
  * OpenSSH's order: the agent's keys, key files, then a password. Each is prepared only when tried, so a passphrase is
- * asked for only after the agent's keys were refused. `waiting` is called around prompts: their time is not the host's.
+ * asked for only after the agent's keys were refused.
  */
-export function loginAttempts(
-  settings: LoginSettings,
-  credentials: Credentials,
-  waiting: <T>(answer: Promise<T>) => Promise<T>,
-): LoginAttempts {
+export function loginAttempts(settings: LoginSettings, credentials: Credentials): LoginAttempts {
   const { user: username, hostname } = settings;
   const tried: string[] = [];
   const login = `${username}@${hostname}`;
@@ -47,7 +43,7 @@ export function loginAttempts(
       yield { type: "agent", username, agent: new ForgivingAgent(settings.agent, settings.agentKeys) };
     }
     for (const identity of settings.identityFiles) {
-      const key = await readKey(identity, () => waiting(credentials.passphrase(identity)));
+      const key = await readKey(identity, () => credentials.passphrase(identity));
       if (typeof key === "string") {
         tried.push(`${identity} (${key})`);
         continue;
@@ -58,7 +54,7 @@ export function loginAttempts(
     if (accepted === null) yield { type: "none", username };
     for (const type of ["password", "keyboard-interactive"] as const) {
       if (!accepted?.includes(type)) continue;
-      const password = await waiting(credentials.password(login));
+      const password = await credentials.password(login);
       if (!password) return;
       tried.push(type);
       const answer = password.reveal();

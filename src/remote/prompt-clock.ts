@@ -5,6 +5,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Milliseconds left. */
   left(): number;
+  /** All of the time is left again. */
+  restart(): void;
   stop(): void;
 }
 
@@ -52,6 +54,11 @@ export class PromptClock {
           deadline.stop();
           over.abort(late());
         }, left());
+      },
+      restart: () => {
+        deadline.pause();
+        spent = 0;
+        if (this.#prompts === 0) deadline.resume();
       },
       stop: () => {
         deadline.pause();

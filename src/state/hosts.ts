@@ -18,6 +18,7 @@ const facts = object({
   memory_mb: number,
   disk_total_mb: number,
   disk_free_mb: number,
+  /** Major version; 0 without systemd. */
   systemd: number,
   gpu: list(text),
   seen_at: text,
@@ -50,7 +51,7 @@ export type Fleet = TypeOf<typeof fleet>;
 
 /** `hosts.json`: every host clm knows, and the agents on it. */
 export function hostStore(dir: string, lock: LockOptions = {}): Store<Fleet> {
-  return jsonStore<Fleet>({ dir, file: "hosts.json", shape: fleet, empty: () => ({ hosts: [] }), lock });
+  return jsonStore({ dir, file: "hosts.json", shape: fleet, empty: () => ({ hosts: [] }), lock });
 }
 
 export function findHost(hosts: readonly Host[], name: string): Host {
