@@ -5,8 +5,7 @@ import { quote } from "../../quote.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { withLock } from "../../state/lock.js";
 import { formatKey, type HostKey, parsePublicKey } from "./key.js";
-import { type KnownHosts, type KnownHostsEntry, matches, parseKnownHosts } from "./known-hosts.js";
-import { readKnownHosts } from "./known-hosts-file.js";
+import { type KnownHosts, type KnownHostsEntry, matches, parseKnownHosts, readKnownHosts } from "./known-hosts.js";
 
 /**
  * Our own known_hosts: the keys we pinned, one `<alias> <type> <base64>` per line. The alias is the host's name, or the

@@ -1,8 +1,7 @@
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import type { SshSettings } from "../target/ssh-settings.js";
-import { type KnownHostsEntry, lookupName, matches } from "./known-hosts.js";
-import { readKnownHosts } from "./known-hosts-file.js";
+import { type KnownHostsEntry, lookupName, matches, readKnownHosts } from "./known-hosts.js";
 import type { UserEntries } from "./verdict.js";
 
 export type SshAddress = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
