@@ -90,12 +90,8 @@ async function dialThrough(
   settings: SshSettings,
   options: ConnectOptions,
 ): Promise<Connection> {
-  const connected = await dial(
-    target,
-    settings,
-    options,
-    await jump.forward(settings.port, settings.hostname, options.signal),
-  );
+  const stream = await jump.forward(settings.port, settings.hostname, options.signal);
+  const connected = await dial(target, settings, options, stream);
   connected.closed.then(() => jump.close());
   return connected;
 }

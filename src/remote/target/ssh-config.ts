@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { promisify } from "node:util";
 import { Fault } from "../../errors.js";
@@ -28,7 +28,7 @@ export async function sshSettings(
   const here: LocalUser = { home, user, env };
   const settings = parseSshSettings((await askSsh(target, here, debug)) ?? withoutSsh(target, here), here);
   if (settings.proxyCommand !== undefined) throw needsProxyCommand(target, settings.proxyCommand);
-  const identityFiles = await existing(settings.identityFiles);
+  const identityFiles = settings.identityFiles.filter((path) => existsSync(path) || existsSync(`${path}.pub`));
   // ssh -G prints an explicit identity first and then leaves the default keys out.
   const [explicit] = settings.identityFiles;
   if (target.identity && (!explicit || !identityFiles.includes(explicit)))
@@ -50,7 +50,7 @@ async function askSsh(target: Target, here: LocalUser, debug: (line: string) => 
     target.address,
   ];
   try {
-    const { stdout, stderr } = await run("ssh", argv, { env: here.env, timeout: timeout, maxBuffer: 1 << 22 });
+    const { stdout, stderr } = await run("ssh", argv, { env: here.env, timeout, maxBuffer: 1 << 22 });
     for (const line of stderr.split("\n").filter(Boolean)) debug(`ssh -G ${target.address}: ${line}`);
     return stdout;
   } catch (error) {
@@ -80,15 +80,6 @@ function withoutSsh(target: Target, here: LocalUser): string {
     "userknownhostsfile ~/.ssh/known_hosts ~/.ssh/known_hosts2",
     "globalknownhostsfile /etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2",
   ].join("\n");
-}
-
-async function existing(paths: string[]): Promise<string[]> {
-  const there = (path: string) =>
-    access(path)
-      .then(() => true)
-      .catch(() => false);
-  const found = await Promise.all(paths.map(async (path) => (await there(path)) || there(`${path}.pub`)));
-  return paths.filter((_, index) => found[index]);
 }
 
 /** A path in a config file, where `%` starts a token. */
