@@ -10,33 +10,23 @@ export interface WaitOptions<T> {
 export function waitFor<T>(work: Promise<T>, { timeout, late, signal, drop }: WaitOptions<T>): Promise<T> {
   return new Promise((done, failed) => {
     let over = false;
-    const giveUp = (reason: unknown) => {
+    const end = () => {
       over = true;
       clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    };
+    const giveUp = (reason: unknown) => {
+      end();
       failed(reason);
     };
     const stop = () => giveUp(signal?.reason);
-    const timer =
-      timeout === undefined
-        ? undefined
-        : setTimeout(() => {
-            signal?.removeEventListener("abort", stop);
-            giveUp(late?.());
-          }, timeout);
+    const timer = timeout === undefined ? undefined : setTimeout(() => giveUp(late?.()), timeout);
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
-    work.then(
-      (result) => {
-        if (over) return drop?.(result);
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", stop);
-        done(result);
-      },
-      (error) => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", stop);
-        failed(error);
-      },
-    );
+    work.then((result) => {
+      if (over) return drop?.(result);
+      end();
+      done(result);
+    }, giveUp);
   });
 }
