@@ -9,15 +9,18 @@ export type AgentName = Branded<"AgentName">;
 /** `HOST/NAME`: unique in the fleet. */
 export type AgentRef = Branded<"AgentRef">;
 
-// A host's name becomes part of a secret's key (`<host>:<type>:<agent>`), a known_hosts line and file names.
-const hostName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+// It becomes part of a secret's key (`<host>:<type>:<agent>`), a known_hosts line and file names.
+const recordName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-export function hostNameFrom(text: string): HostName {
-  if (hostName.test(text)) return text as HostName;
-  throw new Fault("bad-input", `'${text}' cannot be a host's name`, {
+function recordNameFrom(text: string, owner: string): string {
+  if (recordName.test(text)) return text;
+  throw new Fault("bad-input", `'${text}' cannot be a ${owner}'s name`, {
     why: "a name is 1 to 63 of a-z 0-9 . _ - and starts with a letter or digit",
   });
 }
+
+export const hostNameFrom = (text: string): HostName => recordNameFrom(text, "host") as HostName;
+export const providerNameFrom = (text: string): string => recordNameFrom(text, "provider");
 
 // An agent's name is its Unix user's; Debian's useradd allows this, and a leading digit, which clm does not.
 const agentName = /^[a-z][a-z0-9-]{0,30}$/;
@@ -29,18 +32,11 @@ export function agentNameFrom(text: string): AgentName {
   });
 }
 
-const providerName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-
-export function providerNameFrom(text: string): string {
-  if (providerName.test(text)) return text;
-  throw new Fault("bad-input", `'${text}' cannot be a provider's name`, {
-    why: "a name is 1 to 63 of a-z 0-9 . _ - and starts with a letter or digit",
-  });
-}
+/** Text that looks like a key is no name: it may be one, typed in the wrong place, and is not repeated. */
+export const isGatewayKeyName = (text: string): boolean => recordName.test(text) && !text.startsWith("clm_");
 
 export function gatewayKeyNameFrom(text: string): string {
-  // Text that looks like a key is not repeated: it may be one, typed in the wrong place.
-  if (providerName.test(text) && !text.startsWith("clm_")) return text;
+  if (isGatewayKeyName(text)) return text;
   const what = text.startsWith("clm_") ? "that cannot be" : `'${text}' cannot be`;
   throw new Fault("bad-input", `${what} a gateway key's name`, {
     why: "a name is 1 to 63 of a-z 0-9 . _ -, starts with a letter or digit and not with clm_",

@@ -1,4 +1,5 @@
 import { Fault } from "../errors.js";
+import { isGatewayKeyName } from "../names.js";
 import { didYouMean } from "../text/nearest.js";
 import type { LockOptions } from "./lock.js";
 import { boolean, list, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
@@ -55,12 +56,14 @@ export function findGatewayKey({ keys }: GatewayKeys, word: string): GatewayKey 
   const found = named[0] ?? all.find(({ id }) => id === word);
   if (found) return found;
   const names = all.filter((each) => each.revoked_at === undefined).map(({ name }) => name);
-  // A word that cannot be a name may be the key itself, typed in the wrong place.
-  const repeatable = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(word) && !word.startsWith("clm_");
-  throw new Fault("not-found", repeatable ? `no gateway key is called '${word}'` : "no gateway key has such a name", {
-    ...didYouMean(word, names, all.length === 0 ? "no key has been created yet" : []),
-    next: all.length === 0 ? "clm gateway key create --help" : "clm gateway key list",
-  });
+  throw new Fault(
+    "not-found",
+    isGatewayKeyName(word) ? `no gateway key is called '${word}'` : "no gateway key has such a name",
+    {
+      ...didYouMean(word, names, all.length === 0 ? "no key has been created yet" : []),
+      next: all.length === 0 ? "clm gateway key create --help" : "clm gateway key list",
+    },
+  );
 }
 
 /** Not revoked sorts after every date. */
