@@ -10,22 +10,16 @@ const codes = {
   cyan: [36, 39],
 } as const;
 
-export type Paint = Record<keyof typeof codes, (text: string) => string>;
+type Brush = (text: string) => string;
+export type Paint = Record<keyof typeof codes, Brush>;
 
 export function createPaint(on: boolean): Paint {
-  const brush = ([open, close]: readonly [number, number]) => (on ? wrap(open, close) : (text: string) => text);
-  return {
-    bold: brush(codes.bold),
-    dim: brush(codes.dim),
-    red: brush(codes.red),
-    green: brush(codes.green),
-    yellow: brush(codes.yellow),
-    magenta: brush(codes.magenta),
-    cyan: brush(codes.cyan),
-  };
+  const brushes = Object.entries(codes).map(([name, [open, close]]): [string, Brush] => [
+    name,
+    (text) => (on ? `\u001b[${open}m${text}\u001b[${close}m` : text),
+  ]);
+  return Object.fromEntries(brushes) as Paint;
 }
-
-const wrap = (open: number, close: number) => (text: string) => `\u001b[${open}m${text}\u001b[${close}m`;
 
 /** Whether a stream gets colours: settings against them come first, then settings for them, then whether it is a terminal. */
 export function wantsColour(stream: OutStream, env: NodeJS.ProcessEnv, noColor: boolean): boolean {
