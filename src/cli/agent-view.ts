@@ -1,14 +1,8 @@
 import type { Check } from "../agents/check.js";
-import type { AgentRecord } from "../state/agent.js";
 import { type Agent, agentId } from "../state/agents.js";
-import { type Providers, providerStore } from "../state/providers.js";
+import { modelOf, type Providers, providerStore } from "../state/providers.js";
 import type { Context, View } from "./command.js";
 import { describe } from "./describe.js";
-
-const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
-  model ?? (provider === undefined ? undefined : providers[provider]?.model);
-
-const modelOf = ({ record }: Agent, known: Providers): string | undefined => modelIn(record, known);
 
 const onboardingOf = ({ record }: Agent): string =>
   record.status === "installed" ? record.onboarding.state : record.status;
@@ -23,7 +17,7 @@ export function agentView({ configDir }: Context): View<Agent> {
       { title: "version", value: ({ record }) => versionText(record.version), drop: 3 },
       { title: "port", value: ({ record }) => record.port, drop: 4 },
       { title: "provider", value: ({ record }) => record.provider, drop: 5 },
-      { title: "model", value: (agent) => modelOf(agent, known), drop: 2 },
+      { title: "model", value: ({ record }) => modelOf(known, record), drop: 2 },
       { title: "state", value: onboardingOf, whole: true },
       { title: "status", value: ({ record }) => record.status, whole: true },
     ],
@@ -46,7 +40,7 @@ export function identityOf(agent: Agent): object {
 }
 
 export const agentData = (agent: Agent, known: Providers): object => {
-  const model = modelOf(agent, known);
+  const model = modelOf(known, agent.record);
   return { ...identityOf(agent), ...agent.record, ...(model && { model }) };
 };
 
@@ -62,7 +56,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
   const { runtime } = record;
   const names = (of: object | undefined) => Object.keys(of ?? {}).join(", ");
   const withModel = (choice: { provider: string; model?: string | undefined }) =>
-    [choice.provider, modelIn(choice, known) ?? []].flat().join(" ");
+    [choice.provider, modelOf(known, choice) ?? []].flat().join(" ");
   const auxiliary = Object.entries(record.auxiliary ?? {}).map(([task, choice]) => `${task}: ${withModel(choice)}`);
   return describe(12, [
     ["Name", name],
@@ -78,7 +72,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Unit", record.relaxed ? `${record.unit} (relaxed)` : record.unit],
     ...Object.entries(record.settings ?? {}).map(settingLine),
     ["Provider", record.provider],
-    ["Model", modelOf(agent, known)],
+    ["Model", modelOf(known, record)],
     ["Fallbacks", record.fallbacks?.map(withModel).join(", ")],
     ["Auxiliary", auxiliary.join(", ")],
     ["Channels", names(record.channels)],
