@@ -61,12 +61,9 @@ export async function withLock<T>(
   }
 }
 
-interface TakeOptions {
+interface TakeOptions extends Required<Omit<LockOptions, "signal">> {
   name: string;
-  what: string;
-  wait: number;
   until: number;
-  expiry: number;
   signal: AbortSignal | undefined;
 }
 

@@ -15,7 +15,7 @@ export async function intoFile(
   { path, force }: Place,
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  if (!force) mustBeFree(path);
+  if (!force && lstatSync(path, { throwIfNoEntry: false })) throw taken(path);
   const directory = dirname(path);
   const temp = join(directory, tempName(basename(path)));
   let file: FileHandle | undefined;
@@ -37,13 +37,8 @@ export async function intoFile(
   } catch (error) {
     await file?.close().catch(() => {});
     removeIfThere(temp);
-    if (errnoOf(error) === "EEXIST") throw taken(path);
-    throw error instanceof Fault ? error : cannotWrite(path, directory, error);
+    throw errnoOf(error) === "EEXIST" ? taken(path) : cannotWrite(path, directory, error);
   }
-}
-
-function mustBeFree(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })) throw taken(path);
 }
 
 const taken = (path: string): Fault =>
