@@ -15,49 +15,39 @@ const verbless = (name: string, summary: string, load: () => Promise<Command>): 
 
 /** Every noun, in the order help shows them. */
 export const catalog: readonly CatalogEntry[] = [
-  verbless("init", "create the config directory and an SSH key", async () => (await import("./init/commands.js")).init),
-  noun("host", "hosts that agents run on", async () => (await import("./host/commands.js")).host),
-  noun("agent", "agents on your hosts", async () => (await import("./agent/commands.js")).agent),
-  verbless("ps", "show the live status of every agent", async () => (await import("./ps/commands.js")).ps),
-  verbless("diff", "show configuration drift in the fleet", async () => (await import("./diff/commands.js")).diff),
-  verbless("chat", "chat with an agent", async () => (await import("./chat/commands.js")).chat),
-  verbless(
-    "handoff",
-    "move a conversation to another agent",
-    async () => (await import("./handoff/commands.js")).handoff,
+  verbless("init", "create the config directory and an SSH key", () =>
+    import("./init/commands.js").then((m) => m.init),
   ),
-  verbless(
-    "tunnel",
-    "forward an agent's API to this machine",
-    async () => (await import("./tunnel/commands.js")).tunnel,
+  noun("host", "hosts that agents run on", () => import("./host/commands.js").then((m) => m.host)),
+  noun("agent", "agents on your hosts", () => import("./agent/commands.js").then((m) => m.agent)),
+  verbless("ps", "show the live status of every agent", () => import("./ps/commands.js").then((m) => m.ps)),
+  verbless("diff", "show configuration drift in the fleet", () => import("./diff/commands.js").then((m) => m.diff)),
+  verbless("chat", "chat with an agent", () => import("./chat/commands.js").then((m) => m.chat)),
+  verbless("handoff", "move a conversation to another agent", () =>
+    import("./handoff/commands.js").then((m) => m.handoff),
   ),
-  noun(
-    "gateway",
-    "one OpenAI-compatible API for every agent, with its own keys",
-    async () => (await import("./gateway/commands.js")).gateway,
+  verbless("tunnel", "forward an agent's API to this machine", () =>
+    import("./tunnel/commands.js").then((m) => m.tunnel),
   ),
-  verbless(
-    "doctor",
-    "diagnose this machine, hosts and agents, and fix what is safe to fix",
-    async () => (await import("./doctor/commands.js")).doctor,
+  noun("gateway", "one OpenAI-compatible API for every agent, with its own keys", () =>
+    import("./gateway/commands.js").then((m) => m.gateway),
   ),
-  noun("provider", "model providers", async () => (await import("./provider/commands.js")).provider),
-  noun(
-    "registry",
-    "installable agent versions and their pins",
-    async () => (await import("./registry/commands.js")).registry,
+  verbless("doctor", "diagnose this machine, hosts and agents, and fix what is safe to fix", () =>
+    import("./doctor/commands.js").then((m) => m.doctor),
   ),
-  noun(
-    "lab",
-    "throw-away hosts on this machine, for trying and testing",
-    async () => (await import("./lab/commands.js")).lab,
+  noun("provider", "model providers", () => import("./provider/commands.js").then((m) => m.provider)),
+  noun("registry", "installable agent versions and their pins", () =>
+    import("./registry/commands.js").then((m) => m.registry),
   ),
-  noun("import", "import the fleet of another tool", async () => (await import("./import/commands.js")).importing),
-  verbless("audit", "show what was changed, when and by whom", async () => (await import("./audit/commands.js")).audit),
-  verbless(
-    "completion",
-    "print the completion script for your shell",
-    async () => (await import("./completion/commands.js")).completion,
+  noun("lab", "throw-away hosts on this machine, for trying and testing", () =>
+    import("./lab/commands.js").then((m) => m.lab),
   ),
-  verbless("version", "print the version of clm", async () => (await import("./version/commands.js")).version),
+  noun("import", "import the fleet of another tool", () => import("./import/commands.js").then((m) => m.importing)),
+  verbless("audit", "show what was changed, when and by whom", () =>
+    import("./audit/commands.js").then((m) => m.audit),
+  ),
+  verbless("completion", "print the completion script for your shell", () =>
+    import("./completion/commands.js").then((m) => m.completion),
+  ),
+  verbless("version", "print the version of clm", () => import("./version/commands.js").then((m) => m.version)),
 ];

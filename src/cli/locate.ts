@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { catalog } from "./catalog.js";
 import { type Command, flag, type Noun, type OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
-import { lastWord, verbless } from "./nouns.js";
+import { lastWord, nounOf, verbless } from "./nouns.js";
 import { dashed } from "./spelling.js";
 import { verbFirst } from "./verb-first.js";
 
@@ -73,9 +73,8 @@ export async function locate(argv: readonly string[]): Promise<Location> {
   return place;
 }
 
-async function nounAt({ noun, nouns }: Location, word: string): Promise<Noun | undefined> {
-  const found = nouns.find(({ name }) => lastWord(name) === word);
-  if (noun || !found) return found as Noun | undefined;
+async function nounAt({ noun }: Location, word: string): Promise<Noun | undefined> {
+  if (noun) return noun.nouns?.find(({ name }) => lastWord(name) === word);
   const entry = catalog.find(({ name }) => name === word);
-  return entry && { name: entry.name, summary: entry.summary, ...(await entry.verbs()) };
+  return entry && nounOf(entry);
 }

@@ -1,4 +1,4 @@
-import { catalog } from "./catalog.js";
+import { type CatalogEntry, catalog } from "./catalog.js";
 import type { Command, Noun } from "./command.js";
 
 /** `show` of `agent memory show`. */
@@ -10,5 +10,9 @@ export const verbless = (noun: Noun): Command | undefined =>
 export const nounsOf = (noun: Noun): Noun[] => [noun, ...(noun.nouns ?? []).flatMap(nounsOf)];
 export const commandsOf = (noun: Noun): Command[] => nounsOf(noun).flatMap(({ commands }) => commands);
 
-export const everyNoun = (): Promise<Noun[]> =>
-  Promise.all(catalog.map(async ({ name, summary, verbs }) => ({ name, summary, ...(await verbs()) })));
+export const nounOf = async ({ name, summary, verbs }: CatalogEntry): Promise<Noun> => ({
+  name,
+  summary,
+  ...(await verbs()),
+});
+export const everyNoun = (): Promise<Noun[]> => Promise.all(catalog.map(nounOf));
