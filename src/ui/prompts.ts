@@ -12,6 +12,7 @@ export interface PromptOptions {
   yes: boolean;
   signal?: AbortSignal | undefined;
   clean(text: string): string;
+  hide(secret: Secret): void;
   /** Pauses live progress while the question is on the terminal. */
   withTerminal<T>(ask: () => Promise<T>): Promise<T>;
 }
@@ -66,8 +67,11 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       return String(await ask(question, { type: "select", choices: shown, pageSize: 12, ...first }));
     },
     // Without `toggleMask: false`, Ctrl-T makes inquirer show the input.
-    askSecret: async (question) =>
-      new Secret(String(await ask(question, { type: "password", mask: false, toggleMask: false }))),
+    async askSecret(question) {
+      const secret = new Secret(String(await ask(question, { type: "password", mask: false, toggleMask: false })));
+      options.hide(secret);
+      return secret;
+    },
   };
 }
 

@@ -10,7 +10,7 @@ import { createPrompts } from "./prompts.js";
 import { createRedactor, type Redactor } from "./redact.js";
 import { type Canvas, openCanvas, type Screen } from "./screen.js";
 import type { InStream, OutStream } from "./streams.js";
-import type { Choice, Progress, Question, Ui } from "./ui.js";
+import type { Progress, Ui } from "./ui.js";
 
 export interface TerminalOptions {
   /** Opened only for a question: opening costs as much as printing help. */
@@ -40,7 +40,6 @@ export class Terminal implements Ui {
   };
   readonly #unicode: boolean;
   readonly #board: Board;
-  readonly #prompts: ReturnType<typeof createPrompts>;
   /** The last line on stdout has no end yet. */
   #midLine = false;
   #outputClosed = false;
@@ -48,6 +47,10 @@ export class Terminal implements Ui {
   /** Messages to print when the canvas is closed; undefined while there is none. */
   #deferred: string[] | undefined;
   readonly paint: Paint;
+  readonly confirm: Ui["confirm"];
+  readonly ask: Ui["ask"];
+  readonly choose: Ui["choose"];
+  readonly askSecret: Ui["askSecret"];
   readonly redact = this.#redactor.text;
   /** One line without secrets and control characters. */
   readonly clean = (text: string): string => this.#redactor.text(oneLine(text));
@@ -68,18 +71,20 @@ export class Terminal implements Ui {
       debug: flags.debug,
       now: sinceStart,
     });
-    this.#prompts = createPrompts({
+    const prompts = createPrompts({
       stdin: options.stdin,
       stderr,
       interactive: () => this.interactive,
       yes: flags.yes,
       signal,
       clean: this.clean,
+      hide: (secret) => this.hide(secret),
       withTerminal: async (ask) => {
         this.#board.pause();
         return await ask().finally(() => this.#board.resume());
       },
     });
+    ({ confirm: this.confirm, ask: this.ask, choose: this.choose, askSecret: this.askSecret } = prompts);
     stdout.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE" && !this.#outputClosed) {
         this.#outputClosed = true;
@@ -143,24 +148,6 @@ export class Terminal implements Ui {
 
   progress(title: string): Progress {
     return this.#board.start(title);
-  }
-
-  confirm(question: Question): Promise<boolean> {
-    return this.#prompts.confirm(question);
-  }
-
-  ask(question: Question & { initial?: string }): Promise<string> {
-    return this.#prompts.ask(question);
-  }
-
-  choose(question: Question & { choices: Choice[]; initial?: string }): Promise<string> {
-    return this.#prompts.choose(question);
-  }
-
-  async askSecret(question: Question): Promise<Secret> {
-    const secret = await this.#prompts.askSecret(question);
-    this.hide(secret);
-    return secret;
   }
 
   async lines(prompt: string): Promise<Lines> {
