@@ -6,7 +6,7 @@ import type { Ui } from "../ui/ui.js";
 /** Help, completion, reference and parser derive from these values. Code loads when it runs: help stays fast. */
 
 /** Kinds of names that completion looks up. */
-export type Completes =
+export type NameKind =
   | "host"
   | "host-pattern"
   | "lab"
@@ -22,9 +22,9 @@ export type Completes =
   | "open-field"
   | "secret-field"
   | "auxiliary-task"
-  | "memory-file"
-  | "file"
-  | "directory";
+  | "memory-file";
+/** The shell completes paths by itself. */
+export type Completes = NameKind | "file" | "directory";
 
 interface Spec<Value> {
   summary: string;

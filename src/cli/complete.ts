@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { resolveConfigDir } from "../state/config-dir.js";
-import type { ArgSpec, Command, Completes, OptionSpec } from "./command.js";
+import type { ArgSpec, Command, NameKind, OptionSpec } from "./command.js";
 import { type Location, locate, optionsAt, type Token, tokenize } from "./locate.js";
 import { lastWord } from "./nouns.js";
 import { dashed, longOption } from "./spelling.js";
@@ -11,10 +11,7 @@ export interface Candidate {
 }
 
 /** Looks up the names that `completes` stands for, such as those of hosts. */
-export type Names = (
-  kind: Exclude<Completes, "file" | "directory">,
-  configDir: string | undefined,
-) => Promise<Candidate[]>;
+export type Names = (kind: NameKind, configDir: string | undefined) => Promise<Candidate[]>;
 
 /** A single candidate that makes the shell complete paths itself: it knows about quotes, spaces and `~`. */
 const paths = { file: ":file", directory: ":directory" } as const;
@@ -98,7 +95,7 @@ async function wordsOf(
 
 async function valuesOf(
   { choices, completes }: ArgSpec | OptionSpec,
-  names: (kind: Exclude<Completes, "file" | "directory">) => Promise<Candidate[]>,
+  names: (kind: NameKind) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   if (choices) return choices.map((word) => ({ word }));
   if (completes === "file" || completes === "directory") return [{ word: paths[completes] }];

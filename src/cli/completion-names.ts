@@ -4,9 +4,10 @@ import { byName } from "../names.js";
 import { type Agent, agentsOf } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { providerStore } from "../state/providers.js";
-import type { Candidate, Names } from "./complete.js";
+import type { NameKind } from "./command.js";
+import type { Candidate } from "./complete.js";
 
-export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): Promise<Candidate[]> => {
+export const namesFrom = async (kind: NameKind, configDir: string): Promise<Candidate[]> => {
   switch (kind) {
     case "host":
     case "host-pattern": {
