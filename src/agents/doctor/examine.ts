@@ -37,19 +37,19 @@ export interface ExamineInput {
 /** The checks that need the host; the others are in flows/doctor/recorded.ts. */
 export function examine(input: ExamineInput): Check[] {
   const { resolved: agent, symptoms, clock, now } = input;
-  const checks = [
-    ...proofsOf(input),
-    judgeStrays(input),
-    judgeRestarts(input),
-    judgeMemory(input),
-    ...judgeReach(input),
-    ...judgeRuntime(input),
+  const verdicts = {
+    strays: judgeStrays(input),
+    restarts: judgeRestarts(input),
+    memory: judgeMemory(input),
+    "provider.reach": judgeReach(input),
+    runtime: judgeRuntime(input),
     ...judgeConnections(input),
-    ...judgeAnswer(input),
-    judgeDisk(input),
-    ...judgeClock(input),
-    judgeErrors(input),
-  ];
+    chat: judgeAnswer(input),
+    disk: judgeDisk(input),
+    clock: judgeClock(input),
+    errors: judgeErrors(input),
+  };
+  const checks = [...proofsOf(input), ...checksFrom(verdicts)];
   // An agent that is down on purpose has nothing to explain.
   const words = isDownAsIntended(input.observation.basics, input.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
@@ -57,6 +57,10 @@ export function examine(input: ExamineInput): Check[] {
   const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
+
+/** The checks by their ids, without those that do not apply. */
+export const checksFrom = (verdicts: Record<string, Verdict | undefined>): Check[] =>
+  Object.entries(verdicts).flatMap(([id, verdict]) => (verdict ? { id, ...verdict } : []));
 
 /** The proofs that cost no tokens. */
 function proofsOf(input: ExamineInput): Check[] {
@@ -99,52 +103,48 @@ const asStarting = (proof: Proof): Proof =>
     ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
     : proof;
 
-function judgeStrays({ resolved: agent, observation }: ExamineInput): Check {
+function judgeStrays({ resolved: agent, observation }: ExamineInput): Verdict {
   const reason = strayTrouble(agent, observation);
-  return { id: "strays", ...(reason ? fail(reason, strayFix(agent.ref)) : ok("none")) };
+  return reason ? fail(reason, strayFix(agent.ref)) : ok("none");
 }
 
 /** Restarts from which on they are no accident. */
 const tooMany = 5;
 
-function judgeRestarts({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check {
+function judgeRestarts({ resolved: agent, observation: { basics: seen } }: ExamineInput): Verdict {
   const restarts = restartsOf(seen);
-  const id = "restarts";
-  if (restarts < tooMany) return { id, ...ok(restarts === 0 ? "none" : times(restarts)) };
-  return { id, ...warn(`${times(restarts)} by itself`, logsOf(agent)) };
+  if (restarts < tooMany) return ok(restarts === 0 ? "none" : times(restarts));
+  return warn(`${times(restarts)} by itself`, logsOf(agent));
 }
 
 const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --level warning`;
 
-function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
-  const id = "memory";
+function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): Verdict {
   const fix = `clm host check ${agent.host}`;
-  if (symptoms.result === "oom-kill") return { id, ...fail("the system ended it for want of memory", fix) };
-  if (symptoms.outOfMemory === undefined) return { id, ...ok("was not ended for want of memory") };
+  if (symptoms.result === "oom-kill") return fail("the system ended it for want of memory", fix);
+  if (symptoms.outOfMemory === undefined) return ok("was not ended for want of memory");
   const ago = span(Math.max(0, now / 1000 + (clock?.ahead ?? 0) - symptoms.outOfMemory / 1000));
-  return { id, ...warn(`the system ended it or a process of it for want of memory ${ago} ago`, fix) };
+  return warn(`the system ended it or a process of it for want of memory ${ago} ago`, fix);
 }
 
 /** An agent cannot do without its own provider; without the others it can, for a while. */
-function judgeReach({ resolved: agent, observation }: ExamineInput): Check[] {
-  const id = "provider.reach";
+function judgeReach({ resolved: agent, observation }: ExamineInput): Verdict | undefined {
   const reason = reachTroubles(observation).join("; ");
-  if (!reason) return observation.reach ? [{ id, ...ok("its provider answers") }] : [];
+  if (!reason) return observation.reach && ok("its provider answers");
   const judge = observation.reach && "trouble" in observation.reach ? fail : warn;
-  return [{ id, ...judge(reason, `clm agent configure ${agent.ref} --stage providers`) }];
+  return judge(reason, `clm agent configure ${agent.ref} --stage providers`);
 }
 
-function judgeRuntime({ resolved: agent, observation }: ExamineInput): Check[] {
-  if (!observation.runtime) return [];
-  const id = "runtime";
+function judgeRuntime({ resolved: agent, observation }: ExamineInput): Verdict | undefined {
+  if (!observation.runtime) return undefined;
   const reason = runtimeTrouble(agent, observation);
-  if (reason === undefined) return [{ id, ...ok(`${activeRuntime(agent)?.title} ${observation.runtime.version}`) }];
+  if (reason === undefined) return ok(`${activeRuntime(agent)?.title} ${observation.runtime.version}`);
   const fix =
     observation.runtime.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
-  return [{ id, ...fail(reason, fix) }];
+  return fail(reason, fix);
 }
 
-function judgeConnections({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check[] {
+function judgeConnections({ resolved: agent, observation: { basics: seen } }: ExamineInput): Record<string, Verdict> {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
   const down = seen.age === undefined ? skipped("it does not run") : undefined;
   const off = new Map(channelsOff(agent, seen).map((each) => [each.name, each]));
@@ -159,55 +159,49 @@ function judgeConnections({ resolved: agent, observation: { basics: seen } }: Ex
     const found = lost.get(name);
     return found ? fail(brief(found.why), fix) : ok("not given up");
   };
-  return [
-    ...agent.channels.map((name) => ({ id: `channel.${name}`, ...(down ?? channel(name)) })),
-    ...agent.servers.map((name) => ({ id: `mcp.${name}`, ...(down ?? server(name)) })),
-  ];
+  return Object.fromEntries([
+    ...agent.channels.map((name) => [`channel.${name}`, down ?? channel(name)]),
+    ...agent.servers.map((name) => [`mcp.${name}`, down ?? server(name)]),
+  ]);
 }
 
 /** The doctor does not ask the model; that it did not answer is known from the last proof. */
-function judgeAnswer({ resolved: { ref }, unanswered }: ExamineInput): Check[] {
-  return unanswered ? [{ id: "chat", ...fail(unanswered, `clm agent configure ${ref} --stage validate`) }] : [];
-}
+const judgeAnswer = ({ resolved: { ref }, unanswered }: ExamineInput): Verdict | undefined =>
+  unanswered ? fail(unanswered, `clm agent configure ${ref} --stage validate`) : undefined;
 
 const megabyte = 1024;
 
-function judgeDisk({ resolved: agent, observation, symptoms: { space } }: ExamineInput): Check {
-  const id = "disk";
+function judgeDisk({ resolved: agent, observation, symptoms: { space } }: ExamineInput): Verdict {
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
-  if (observation.full === "inodes") return { id, ...fail("its disk has no inodes left", fix) };
-  if (observation.full === "blocks") return { id, ...fail("its disk is full", fix) };
-  if (!space) return { id, ...skipped("could not be seen") };
+  if (observation.full === "inodes") return fail("its disk has no inodes left", fix);
+  if (observation.full === "blocks") return fail("its disk is full", fix);
+  if (!space) return skipped("could not be seen");
   const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
-  if (space.free < 200 * megabyte) return { id, ...fail(seen, fix) };
+  if (space.free < 200 * megabyte) return fail(seen, fix);
   if (space.inodes > 0 && space.freeInodes < space.inodes / 100)
-    return { id, ...warn(`${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix) };
-  return { id, ...(space.free < 1024 * megabyte ? warn(seen, fix) : ok(seen)) };
+    return warn(`${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix);
+  return space.free < 1024 * megabyte ? warn(seen, fix) : ok(seen);
 }
 
 /** Seconds a clock may be wrong before services notice, and before they refuse. */
 const [noticed, refused] = [60, 300];
 
-function judgeClock({ resolved: agent, clock }: ExamineInput): Check[] {
-  if (!clock) return [];
-  const id = "clock";
+function judgeClock({ resolved: agent, clock }: ExamineInput): Verdict | undefined {
+  if (!clock) return undefined;
   const off = Math.abs(clock.ahead);
   const sure = Math.max(0, off - clock.within);
   const within = `to within ${clock.within < 1 ? "a second" : `${Math.ceil(clock.within)} s`}`;
-  if (sure <= 2) return [{ id, ...ok(`agrees with ours, ${within}`) }];
+  if (sure <= 2) return ok(`agrees with ours, ${within}`);
   const reason = `${Math.round(off)} s ${clock.ahead > 0 ? "ahead of" : "behind"} ours, ${within}`;
-  if (sure <= noticed) return [{ id, ...ok(reason) }];
-  return [
-    { id, ...(sure > refused ? fail : warn)(reason, `clm host exec ${agent.host} --sudo -- timedatectl set-ntp true`) },
-  ];
+  if (sure <= noticed) return ok(reason);
+  return (sure > refused ? fail : warn)(reason, `clm host exec ${agent.host} --sudo -- timedatectl set-ntp true`);
 }
 
 /** The last line of level ERROR, for an hour; a line with a known cause has a check of its own. */
-function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
-  const id = "errors";
+function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Verdict {
   const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(agent, [text]));
-  if (!last) return { id, ...ok("none since its start that is not known") };
+  if (!last) return ok("none since its start that is not known");
   const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
   const reason = `${span(ago)} ago: ${brief(last.text)}`;
-  return { id, ...(ago > 3600 ? ok(reason) : warn(reason, logsOf(agent))) };
+  return ago > 3600 ? ok(reason) : warn(reason, logsOf(agent));
 }

@@ -36,10 +36,10 @@ function row(finding: Finding, { id, result, reason, fix }: Check, fixed: Set<st
   };
 }
 
-const order = ["fail", "warn", "ok"];
+const rank = (result: Check["result"]): number => ["fail", "warn", "ok", "skipped"].indexOf(result);
 
 function textOf(findings: Finding[], fixed: Set<string>, verbose: boolean): string {
-  const sorted = findings.toSorted((a, b) => order.indexOf(worstOf(a)) - order.indexOf(worstOf(b)));
+  const sorted = findings.toSorted((a, b) => rank(worstOf(a)) - rank(worstOf(b)));
   return sorted.map((finding) => groupText(finding, fixed, verbose)).join("\n");
 }
 
@@ -49,7 +49,7 @@ function groupText(finding: Finding, fixed: Set<string>, verbose: boolean): stri
   const isFixed = ({ id }: Check) => fixed.has(`${title} ${id}`);
   const shown = checks
     .filter((check) => verbose || !isWell(check) || isFixed(check))
-    .toSorted((a, b) => rank(a) - rank(b));
+    .toSorted((a, b) => rank(a.result) - rank(b.result));
   const width = Math.max(0, ...shown.map(({ id }) => id.length));
   const lines = shown.flatMap((check) => [
     `  ${(isFixed(check) ? "fixed" : check.result).padEnd(7)}  ${check.id.padEnd(width)}  ${check.reason}`,
@@ -57,8 +57,6 @@ function groupText(finding: Finding, fixed: Set<string>, verbose: boolean): stri
   ]);
   return [`${title}: ${summary(checks)}`, ...lines].join("\n");
 }
-
-const rank = ({ result }: Check): number => ["fail", "warn", "ok", "skipped"].indexOf(result);
 
 function summary(checks: Check[]): string {
   const count = (result: Check["result"]) => checks.filter((check) => check.result === result).length;

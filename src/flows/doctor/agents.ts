@@ -1,4 +1,4 @@
-import { type Check, fail, ok, skipped } from "../../agents/check.js";
+import { type Check, fail, ok, skipped, type Verdict } from "../../agents/check.js";
 import { examine } from "../../agents/doctor/examine.js";
 import { type Clock, clockFrom, type Symptoms, symptomsFrom, symptomsScript } from "../../agents/doctor/symptoms.js";
 import { loadType } from "../../agents/manifest/registry.js";
@@ -15,7 +15,7 @@ import { byHost, rootOn } from "../fleet/host.js";
 import { probeAgentsOn } from "../fleet/probe-agents.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import type { Finding } from "./finding.js";
+import { type Finding, failedBy } from "./finding.js";
 import { checkRecorded } from "./recorded.js";
 
 const timeout = 30_000;
@@ -26,7 +26,7 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
     hideSecrets(session);
   } catch (error) {
     // Without the secrets nothing can be redacted, and no key tried.
-    return agents.map((agent) => ({ about: { agent }, checks: [faultCheck("secrets", asFault(error))] }));
+    return agents.map((agent) => ({ about: { agent }, checks: [{ id: "secrets", ...failedBy(asFault(error)) }] }));
   }
   const perHost = atMost(parallel, byHost(agents), (those) => examineHost(session, those));
   const findings = (await Promise.all(perHost)).flat();
@@ -90,7 +90,7 @@ async function checksOf(
   const recorded = checkRecorded(session, manifest, agent);
   const trouble = found.fault ?? (symptoms ? undefined : fault);
   if (trouble || !observation || !resolved || !symptoms)
-    return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
+    return [{ id: "host", ...(trouble ? failedBy(trouble) : brokenOff(agent)) }, ...recorded];
   const here: Check = { id: "host", ...ok(`${agent.host.name} answers`) };
   // A half-installed or half-removed agent cannot be examined further.
   if (record.status !== "installed") return [here, ...recorded];
@@ -106,18 +106,11 @@ async function checksOf(
     now: session.now().getTime(),
     unanswered: unanswered(session, agent),
   });
-  return [here, ...recorded, ...seen, driftCheck(found)];
+  return [here, ...recorded, ...seen, { id: "drift", ...judgeDrift(found) }];
 }
 
-const brokenOff = ({ host }: Agent): Check => ({
-  id: "host",
-  ...fail(`${host.name} broke off in the middle of its answer`, `clm host check ${host.name}`),
-});
-
-const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
-  id,
-  ...fail([message, ...why].join(": "), next[0]),
-});
+const brokenOff = ({ host }: Agent): Verdict =>
+  fail(`${host.name} broke off in the middle of its answer`, `clm host check ${host.name}`);
 
 /** Whether a sync would remove variables of `.env` or unit overrides that clm did not write. */
 function removesForeign({ record }: Agent, { [fileId]: file, differences }: Change): boolean {
@@ -129,10 +122,9 @@ function removesForeign({ record }: Agent, { [fileId]: file, differences }: Chan
   );
 }
 
-function driftCheck({ agent, drift }: AgentStatus): Check {
-  const id = "drift";
-  if (!drift) return { id, ...skipped("not checked") };
-  if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
+function judgeDrift({ agent, drift }: AgentStatus): Verdict {
+  if (!drift) return skipped("not checked");
+  if ("unknown" in drift) return { ...failedBy(drift.fault), result: "warn" };
   if (drift.changes.length > 0) {
     const reason = drift.changes
       .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
@@ -140,8 +132,8 @@ function driftCheck({ agent, drift }: AgentStatus): Check {
     // Content that clm did not write exists nowhere else: removing it is a person's decision.
     const isManual = drift.changes.some((change) => removesForeign(agent, change));
     const fix = `clm agent ${isManual ? "diff" : "sync"} ${agent.ref}`;
-    return { id, ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };
+    return { ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };
   }
   const [lost] = drift.lost;
-  return { id, ...(lost ? fail(`${lost.what}: ${lost.reason}`, lost.fix) : ok("no configuration drift")) };
+  return lost ? fail(`${lost.what}: ${lost.reason}`, lost.fix) : ok("no configuration drift");
 }

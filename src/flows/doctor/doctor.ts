@@ -9,13 +9,7 @@ import { withProgress } from "../with-progress.js";
 import { examineAgents } from "./agents.js";
 import { cleaned, type Finding, titleOfFinding } from "./finding.js";
 import { checkMachine } from "./machine.js";
-import { type Repair, repairAgents, repairMachine } from "./repair.js";
-
-export interface DoctorOptions {
-  fix: boolean;
-  /** Hosts at once. */
-  parallel: number;
-}
+import { type DoctorOptions, type Repair, repairAgents, repairMachine } from "./repair.js";
 
 /** The findings; after repairs those of the second run. */
 export interface Diagnosis {
@@ -31,9 +25,7 @@ export async function doctorAgents(
   options: DoctorOptions,
 ): Promise<Diagnosis> {
   const examine = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
-  return diagnoseAndRepair(examine, (findings) =>
-    options.fix ? repairAgents(session, findings, options.parallel) : undefined,
-  );
+  return diagnoseAndRepair(examine, (findings) => repairAgents(session, findings, options));
 }
 
 /** Checks this machine first, because everything depends on it, then every host and every agent. */
@@ -41,7 +33,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
   const machine = (): Finding => cleaned(session, { about: { machine: true }, checks: checkMachine(session) });
   const own = await diagnoseAndRepair(
     async () => [machine()],
-    ([found]) => (options.fix && found ? repairMachine(session, found) : undefined),
+    async ([found]) => (options.fix && found ? repairMachine(session, found) : []),
   );
   const fleet = fleetOf(session);
   const examine = async (): Promise<Finding[]> => {
@@ -51,9 +43,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
     ]);
     return [...hosts, ...agents.map((agent) => besideHost(agent, hosts))].map((finding) => cleaned(session, finding));
   };
-  const theirs = await diagnoseAndRepair(examine, (findings) =>
-    options.fix ? repairAgents(session, findings, options.parallel) : undefined,
-  );
+  const theirs = await diagnoseAndRepair(examine, (findings) => repairAgents(session, findings, options));
   return {
     findings: [machine(), ...theirs.findings],
     repairs: [...own.repairs, ...theirs.repairs],
@@ -63,10 +53,10 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
 
 async function diagnoseAndRepair(
   examine: () => Promise<Finding[]>,
-  fix: (findings: Finding[]) => Promise<Repair[]> | undefined,
+  repair: (findings: Finding[]) => Promise<Repair[]>,
 ): Promise<Diagnosis> {
   const first = await examine();
-  const repairs = (await fix(first)) ?? [];
+  const repairs = await repair(first);
   if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, fixed: new Set() };
   const findings = await examine();
   const bad = new Set(rowsOf(first).flatMap(({ key, well }) => (well ? [] : [key])));

@@ -1,13 +1,12 @@
-import type { Check } from "../../agents/check.js";
+import { type Check, fail, type Verdict } from "../../agents/check.js";
 import { brief } from "../../agents/probe/proof/judge.js";
+import type { Fault } from "../../errors.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 
-export type FindingSubject = { machine: true } | { host: Host } | { agent: Agent };
-
 export interface Finding {
-  about: FindingSubject;
+  about: { machine: true } | { host: Host } | { agent: Agent };
   checks: Check[];
 }
 
@@ -20,6 +19,8 @@ export const worstOf = ({ checks }: Pick<Finding, "checks">): "fail" | "warn" | 
   if (checks.some(({ result }) => result === "fail")) return "fail";
   return checks.some(({ result }) => result === "warn") ? "warn" : "ok";
 };
+
+export const failedBy = ({ message, why, next }: Fault): Verdict => fail([message, ...why].join(": "), next[0]);
 
 /** The finding with reasons that are safe to show: redacted, one line, no control characters. */
 export const cleaned = ({ ui }: { ui: Pick<Ui, "redact"> }, { about, checks }: Finding): Finding => ({

@@ -1,6 +1,7 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Check, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
+import { checksFrom } from "../../agents/doctor/examine.js";
 import type { machineChecks } from "../../agents/doctor/machine-checks.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";
@@ -9,20 +10,21 @@ import { agentsOf, hostAndName } from "../../state/agents.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
 import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
+import { failedBy } from "./finding.js";
 
 export function checkMachine(session: Session): Check[] {
-  const judges: Record<keyof typeof machineChecks, (session: Session) => Verdict> = {
-    "config.dir": checkDirectory,
-    "config.files": checkFiles,
-    "config.state": checkState,
-    "config.secrets": (each) => unlessBroken(each, checkOrphans),
-    "config.providers": (each) => unlessBroken(each, checkProviders),
-    "config.locks": checkLocks,
-    node: () => checkNode(process.versions.node),
-    ssh: checkPrograms,
-    clock: checkClock,
+  const verdicts: Record<keyof typeof machineChecks, Verdict> = {
+    "config.dir": checkDirectory(session),
+    "config.files": checkFiles(session),
+    "config.state": checkState(session),
+    "config.secrets": unlessBroken(session, checkOrphans),
+    "config.providers": unlessBroken(session, checkProviders),
+    "config.locks": checkLocks(session),
+    node: checkNode(process.versions.node),
+    ssh: checkPrograms(session),
+    clock: checkClock(session),
   };
-  return Object.entries(judges).map(([id, judge]) => ({ id, ...judge(session) }));
+  return checksFrom(verdicts);
 }
 
 function checkDirectory({ configDir }: Session): Verdict {
@@ -42,10 +44,7 @@ export interface OpenFile {
 export function openFiles(configDir: string): OpenFile[] {
   const files = [
     ...namesIn(configDir).map((name) => ({ path: join(configDir, name), secret: name === "secrets.json" })),
-    ...namesIn(join(configDir, "keys")).map((name) => ({
-      path: join(configDir, "keys", name),
-      secret: !name.endsWith(".pub"),
-    })),
+    ...namesIn(join(configDir, "keys")).map((name) => ({ path: join(configDir, "keys", name), secret: true })),
   ];
   return files.flatMap(({ path, secret }): OpenFile[] => {
     const found = statOf(path);
@@ -70,8 +69,7 @@ function checkState(session: Session): Verdict {
     const agents = hosts.reduce((sum, host) => sum + Object.keys(host.agents).length, 0);
     return ok(`hosts: ${hosts.length}, agents: ${agents}`);
   } catch (error) {
-    const { message, why, next } = asFault(error);
-    return fail([message, ...why].join(": "), next[0]);
+    return failedBy(asFault(error));
   }
 }
 

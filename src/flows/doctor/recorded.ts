@@ -1,4 +1,5 @@
-import { type Check, fail, ok, warn } from "../../agents/check.js";
+import { type Check, fail, ok, type Verdict, warn } from "../../agents/check.js";
+import { checksFrom } from "../../agents/doctor/examine.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import { needsProvider } from "../../agents/manifest/registry.js";
 import type { Secret } from "../../secret.js";
@@ -11,23 +12,19 @@ import type { Session } from "../session.js";
 
 type Known = Pick<Session, "secrets" | "providers">;
 
-export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): Check[] {
-  return [
-    checkOnboarding(agent),
-    checkSecrets(known, manifest, agent),
-    ...(needsProvider(manifest) ? [checkProviders(known, agent)] : []),
-  ];
-}
+export const checkRecorded = (known: Known, manifest: Manifest, agent: Agent): Check[] =>
+  checksFrom({
+    onboarding: checkOnboarding(agent),
+    secrets: checkSecrets(known, manifest, agent),
+    provider: needsProvider(manifest) ? checkProviders(known, agent) : undefined,
+  });
 
-function checkOnboarding({ name, ref, host, record }: Agent): Check {
-  const id = "onboarding";
-  if (record.status === "installing") {
-    const fix = `clm agent install --host ${host.name} --name ${name}`;
-    return { id, ...fail("its installation was not finished", fix) };
-  }
-  if (record.status === "removing") return { id, ...fail("its removal was not finished", `clm agent remove ${ref}`) };
+function checkOnboarding({ name, ref, host, record }: Agent): Verdict {
+  if (record.status === "installing")
+    return fail("its installation was not finished", `clm agent install --host ${host.name} --name ${name}`);
+  if (record.status === "removing") return fail("its removal was not finished", `clm agent remove ${ref}`);
   const { state } = record.onboarding;
-  return { id, ...(state === "ready" ? ok("ready") : warn(`onboarding is at ${state}`, `clm agent configure ${ref}`)) };
+  return state === "ready" ? ok("ready") : warn(`onboarding is at ${state}`, `clm agent configure ${ref}`);
 }
 
 const placeholder = /^(?:\*+|x{3,}|change-?me|your[-_ ].*|placeholder|example|dummy|null|none|todo)$/i;
@@ -41,18 +38,15 @@ interface Needed {
 }
 
 /** Every secret it needs exists and looks like one. Only names are shown. */
-function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: Agent): Check {
+function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: Agent): Verdict {
   const { record, ref } = agent;
-  const id = "secrets";
   const instance = secretOwner(agent);
   const { secret: keyName } = manifest.api;
   const key = keyName && secrets.get(instance, keyName);
   if (keyName && secrets.get(instance, nextName(keyName)))
-    return { id, result: "warn", reason: "its key rotation is not finished", fix: rotateLine(ref) };
-  if (keyName && (!key || !isKey(key))) {
-    const what = key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`;
-    return { id, result: "fail", reason: what, fix: rotateLine(ref) };
-  }
+    return warn("its key rotation is not finished", rotateLine(ref));
+  if (keyName && (!key || !isKey(key)))
+    return fail(key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`, rotateLine(ref));
   const known = providers.read().providers;
   const own = [
     ...Object.keys(record.channels ?? {}).flatMap((name) => secretsIn(manifest.channels, name)),
@@ -68,10 +62,10 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
     return trouble ? [{ reason: `${name}${of} ${trouble}`, fix }] : [];
   });
   const [first] = bad;
-  if (first) return { id, result: "fail", reason: bad.map(({ reason }) => reason).join("; "), fix: first.fix };
+  if (first) return fail(bad.map(({ reason }) => reason).join("; "), first.fix);
   const names = [...(keyName ? [keyName] : []), ...wanted.map(({ name, of = "" }) => `${name}${of}`)];
-  if (names.length === 0) return { id, result: "ok", reason: "it needs none" };
-  return { id, result: "ok", reason: `${names.join(", ")} ${names.length > 1 ? "are" : "is"} present` };
+  if (names.length === 0) return ok("it needs none");
+  return ok(`${names.join(", ")} ${names.length > 1 ? "are" : "is"} present`);
 }
 
 const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
@@ -99,15 +93,14 @@ const secretsIn = (types: Record<string, { fields: Field[] }>, name: string): st
 
 const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined && required;
 
-function checkProviders({ providers }: Known, { record, ref }: Agent): Check {
-  const id = "provider";
+function checkProviders({ providers }: Known, { record, ref }: Agent): Verdict {
   const gone = missingProviders(record, providers.read());
   if (gone.length > 0) {
     const fix = `clm agent configure ${ref} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
     const what = gone.map(({ provider, as }) => `${provider} as ${as}`).join(", ");
-    return { id, result: "fail", reason: `it has ${what}, which does not exist`, fix };
+    return fail(`it has ${what}, which does not exist`, fix);
   }
   if (record.provider === undefined)
-    return { id, ...warn("it has no provider yet", `clm agent configure ${ref} --stage providers`) };
-  return { id, ...ok(record.provider) };
+    return warn("it has no provider yet", `clm agent configure ${ref} --stage providers`);
+  return ok(record.provider);
 }

@@ -9,6 +9,12 @@ import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
 import { openFiles } from "./machine.js";
 
+export interface DoctorOptions {
+  fix: boolean;
+  /** Hosts at once. */
+  parallel: number;
+}
+
 export interface Repair {
   /** As `lab-1/ada`. */
   whom: string;
@@ -40,8 +46,9 @@ export function repairFor(finding: Finding): "sync" | "start" | undefined {
 export async function repairAgents(
   session: Session,
   findings: readonly Finding[],
-  parallel: number,
+  { fix, parallel }: DoctorOptions,
 ): Promise<Repair[]> {
+  if (!fix) return [];
   const repairs = new Map<Agent, "sync" | "start">();
   for (const finding of findings) {
     const repair = repairFor(finding);
