@@ -19,13 +19,8 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
   const { src: from = "", dst: to = "" } = args;
   return withSession(setting, async (session) => {
     if (options.toChannel !== undefined) {
-      const { toChannel: channel, reset, wait = 90, session: which } = options;
-      const handed = await handToChannel(session, from, {
-        channel,
-        reset,
-        wait,
-        ...(which !== undefined && { session: which }),
-      });
+      const { toChannel: channel, reset, wait = 90, session: id } = options;
+      const handed = await handToChannel(session, from, { channel, reset, wait, session: id });
       if (handed) clm.show(handed, () => toldInChannel(handed));
       return undefined;
     }

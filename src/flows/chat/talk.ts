@@ -1,5 +1,5 @@
 import { isSessionId, mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
-import type { Piece, Streamed } from "../../agents/chat/stream.js";
+import type { Piece } from "../../agents/chat/stream.js";
 import { chatSettings, loadType } from "../../agents/manifest/registry.js";
 import { capability } from "../../agents/type.js";
 import { Fault, isFault } from "../../errors.js";
@@ -10,7 +10,7 @@ import { openChats } from "../../state/chats.js";
 import { type VerifiedApi, verifyPortOwner } from "../agent/verify-port-owner.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { exchange } from "./exchange.js";
+import { type Exchanged, exchange } from "./exchange.js";
 import { keepLast } from "./last.js";
 
 /** Which conversation: a new one, the last one that clm had with the agent, or one by its id. */
@@ -28,8 +28,7 @@ export interface SayOptions {
   signal: AbortSignal;
 }
 
-export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
-  session: string;
+export interface Answer extends Exchanged {
   tools: { tool: string; label: string }[];
   seconds: number;
 }
@@ -141,7 +140,7 @@ export class Talk {
     const tools: Answer["tools"] = [];
     let isAccepted = false;
     try {
-      const { failure: _, ...answer } = await exchange(session, api, {
+      const answer = await exchange(session, api, {
         session: this.#id,
         text,
         system: this.#system,
@@ -157,7 +156,7 @@ export class Talk {
           return this.#id;
         },
       });
-      return { ...answer, session: this.#id, tools, seconds: (Date.now() - start) / 1000 };
+      return { ...answer, tools, seconds: (Date.now() - start) / 1000 };
     } finally {
       if (isAccepted)
         await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, this.#id, session.now()));

@@ -3,7 +3,7 @@ import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import { runHostProgram } from "../agent/run-host-program.js";
-import { targetOf } from "../agent/target.js";
+import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
 
 // A transcript may be large, and the agent may be writing meanwhile.
@@ -11,17 +11,20 @@ const seconds = 300;
 
 /** With the agent's own rights and in one transaction. */
 export async function changeSessions(
-  session: Pick<Session, "hosts" | "configDir" | "pool">,
-  agent: Agent,
+  session: Pick<Session, "pool" | "signal">,
+  target: Target,
   request: ChangeRequest,
-  signal: AbortSignal,
+  signal = session.signal,
 ): Promise<ChangeReply> {
-  const { resolved } = await targetOf(session, `${agent.host.name}/${agent.name}`);
+  const { agent, resolved } = target;
   const store = await capability(resolved.manifest, "handoff");
-  const options = { verb: "changed", seconds, signal };
   const program = store.change(request, resolved.paths);
   let reply: ChangeReply = {};
-  for await (const answer of runHostProgram<ChangeReply>(session, { agent, resolved }, program, options))
+  for await (const answer of runHostProgram<ChangeReply>(session, target, program, {
+    verb: "changed",
+    seconds,
+    signal,
+  }))
     reply = answer;
   if (reply.absent) throw noDatabase(agent);
   if (reply.fault !== undefined) throw refused(agent, reply);

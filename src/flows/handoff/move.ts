@@ -5,6 +5,7 @@ import { countsOf, digestOf, type TranscriptMessage } from "../../agents/handoff
 import { brief } from "../../agents/probe/proof/judge.js";
 import { asFault, Fault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
+import { askOnce } from "../chat/exchange.js";
 import type { Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
@@ -12,7 +13,6 @@ import { type CompletedHandoff, finish, forget, handoffsOf } from "./open.js";
 import { again, type PreparedHandoff } from "./prepare.js";
 import { summaryOf } from "./summary.js";
 import type { HandoffTarget } from "./target.js";
-import { turnIn } from "./turn.js";
 
 /** Until the target has proven that it read the conversation, any failure, also Ctrl-C, removes everything again. */
 export async function move(
@@ -48,9 +48,7 @@ export async function move(
       messages: [...messages, ...planted(text, messages, at)].map(store.rowOf),
       gone: removed,
     };
-    await change(`write ${messages.length} messages to ${agent.name}`, () =>
-      changeSessions(session, agent, seed, session.signal),
-    );
+    await change(`write ${messages.length} messages to ${agent.name}`, () => changeSessions(session, target, seed));
     await note({ stage: "seeded" });
     await handoffs.swept(removed, session.now());
     await prove(`have ${agent.name} prove that it read them`, () => mustKnowCode(session, handoff.id, target, code));
@@ -75,7 +73,7 @@ async function messagesToMove(
 }
 
 async function mustKnowCode(session: Session, id: string, { agent }: HandoffTarget, code: string): Promise<void> {
-  const { text, session: went } = await turnIn(session, agent, id, question);
+  const { text, session: went } = await askOnce(session, agent, id, question);
   if (went !== id) {
     throw new Fault("check-failed", `${agent.name} compacted the conversation when it was asked about it`, {
       why: "it continued in another session, so its context window is smaller than clm was told",

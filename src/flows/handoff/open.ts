@@ -2,10 +2,10 @@ import { question } from "../../agents/handoff/proof.js";
 import { hasArrived } from "../../agents/handoff/transcript.js";
 import { capability } from "../../agents/type.js";
 import { Fault, isFault } from "../../errors.js";
-import { type Agent, findAgent, hostAndName } from "../../state/agents.js";
+import { type Agent, agentsOf } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/agent-lock.js";
-import { targetOf } from "../agent/target.js";
+import { type Target, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
@@ -20,8 +20,6 @@ export interface CompletedHandoff {
   as?: string;
 }
 
-export const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
-
 // An agent stores its answer before the answer ends, or very soon after.
 const tries = 25;
 const pause = 200;
@@ -30,17 +28,14 @@ const pause = 200;
 export async function finish(session: Session, handoff: Handoff): Promise<CompletedHandoff> {
   const { id, moved, from, to, close } = handoff;
   if (!moved) throw new Error("what is proven was seeded");
-  const target = agentAt(session, to);
+  const target = await targetAt(session, to);
+  const { transcriptFrom } = await capability(target.resolved.manifest, "handoff");
   const { messages: rows = [], planted, behind = 0 } = await settle(session, target, handoff, moved);
-  const { transcriptFrom } = await capability(
-    (await targetOf(session, hostAndName(target))).resolved.manifest,
-    "handoff",
-  );
   if (!hasArrived(transcriptFrom(rows), moved)) {
     // The conversation continued, or an earlier run removed the note: clm must not remove the session's later content.
-    if (!planted || behind > 0) throw changed(target, id);
-    await forget(session, handoff, session.signal);
-    throw new Fault("integrity", `the session of ${target.name} is not what was handed over`, {
+    if (!planted || behind > 0) throw changed(target.agent, id);
+    await forget(session, handoff);
+    throw new Fault("integrity", `the session of ${to.agent} is not what was handed over`, {
       why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was removed again"],
       data: { id },
     });
@@ -58,15 +53,15 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
 
 async function settle(
   session: Session,
-  target: Agent,
+  target: Target,
   { id, planted, to }: Handoff,
   moved: NonNullable<Handoff["moved"]>,
 ) {
   const counts = { message_count: moved.messages, tool_call_count: moved.calls };
   const gone = handoffsOf(session).removed(to);
   for (let left = tries; ; left--) {
-    const asked = { verb: "settle" as const, id, planted, question, counts, wait: left > 0, gone };
-    const reply = await changeSessions(session, target, asked, session.signal);
+    const wait = left > 0;
+    const reply = await changeSessions(session, target, { verb: "settle", id, planted, question, counts, wait, gone });
     if (!reply.early) return reply;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
@@ -74,13 +69,12 @@ async function settle(
 
 /** A source that was removed meanwhile has nothing to close. */
 export async function closeSource(session: Session, from: Handoff["from"], last: number | null): Promise<boolean> {
-  const source = recorded(session, from);
-  if (!source) {
+  if (!isRecorded(session, from)) {
     session.ui.warn(`${from.host}/${from.agent} is not there any more, and ${from.session} was not closed`);
     return false;
   }
-  const asked = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
-  const { closed = false, before } = await changeSessions(session, source, asked, session.signal);
+  const request = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
+  const { closed = false, before } = await changeSessions(session, await targetAt(session, from), request);
   if (before) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
   if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
   return closed;
@@ -91,8 +85,8 @@ const comesLate = 2000;
 const rounds = 5;
 
 /** Removes a handoff until nothing comes back, then its record. The next handoff removes anything later. */
-export async function forget(session: Session, { id, to }: Handoff, signal: AbortSignal): Promise<void> {
-  const target = agentAt(session, to);
+export async function forget(session: Session, { id, to }: Handoff, signal = session.signal): Promise<void> {
+  const target = await targetAt(session, to);
   for (let round = 0; round < rounds; round++) {
     const { forgotten = 0 } = await changeSessions(session, target, { verb: "forget", id }, signal);
     if (round > 0 && forgotten === 0) break;
@@ -121,6 +115,8 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
   }
   return finished;
 }
+
+const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
 
 const changed = ({ name }: Agent, id: string): Fault =>
   new Fault("conflict", `${id} of ${name} is not what was handed over any more`, { data: { reason: "changed" } });
@@ -160,21 +156,15 @@ async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
   };
   // A removed agent has no sessions left.
   await session.gate.pass(action, () =>
-    recorded(session, to) ? forget(session, handoff, session.signal) : handoffsOf(session).drop(id),
+    isRecorded(session, to) ? forget(session, handoff) : handoffsOf(session).drop(id),
   );
 }
 
-function recorded(session: Pick<Session, "hosts">, end: { host: string; agent: string }): Agent | undefined {
-  try {
-    return agentAt(session, end);
-  } catch (error) {
-    if (isFault(error, "not-found")) return undefined;
-    throw error;
-  }
-}
+const isRecorded = ({ hosts }: Session, end: Handoff["to"]): boolean =>
+  agentsOf(hosts.read()).some(({ host, name }) => host.name === end.host && name === end.agent);
 
-const agentAt = ({ hosts }: Pick<Session, "hosts">, { host, agent }: { host: string; agent: string }): Agent =>
-  findAgent(hosts.read(), `${host}/${agent}`);
+const targetAt = (session: Session, { host, agent }: Handoff["to"]): Promise<Target> =>
+  targetOf(session, `${host}/${agent}`);
 
 export const handoffsOf = ({ configDir }: Pick<Session, "configDir">) =>
   openHandoffs(configDir, { what: "clm handoff" });

@@ -2,11 +2,11 @@ import { cutTo, piecesOf, roomIn, type Split, summaryRoom } from "../../agents/h
 import { summaryRequest } from "../../agents/handoff/proof.js";
 import { Fault } from "../../errors.js";
 import { bytesPerToken } from "../../text/tokens.js";
+import { askOnce } from "../chat/exchange.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 import { handoffsOf } from "./open.js";
 import type { HandoffTarget } from "./target.js";
-import { turnIn } from "./turn.js";
 
 const mostPieces = 40;
 
@@ -17,11 +17,11 @@ export async function summaryOf(session: Session, target: HandoffTarget, id: str
   let summary: string | undefined;
   for (const [at, piece] of piecesFor(target, split).entries()) {
     const asked = summaryRequest(summary, piece, longestSummary);
-    const { text } = await turnIn(session, agent, `${id}-summary-${at + 1}`, asked);
+    const { text } = await askOnce(session, agent, `${id}-summary-${at + 1}`, asked);
     summary = cutTo(text.trim(), longestSummary);
   }
   const made = `${id}-summary`;
-  await changeSessions(session, agent, { verb: "forget", id: made }, session.signal);
+  await changeSessions(session, target, { verb: "forget", id: made });
   await handoffsOf(session).remove(made, { host: agent.host.name, agent: agent.name }, session.now());
   return summary ?? "";
 }

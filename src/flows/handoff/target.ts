@@ -1,20 +1,18 @@
 import type { HandoffStore } from "../../agents/handoff/store.js";
 import { loadModels } from "../../agents/manifest/models.js";
-import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { brief } from "../../agents/probe/proof/judge.js";
 import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import { ask } from "../../remote/http.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { modelOf } from "../../state/providers.js";
+import type { Target } from "../agent/target.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
-export interface HandoffTarget {
-  agent: Agent;
-  resolved: ResolvedAgent;
+export interface HandoffTarget extends Target {
   store: HandoffStore;
   model: string | undefined;
   /** Tokens of its model's context window, if known. */
@@ -27,15 +25,15 @@ export async function mustTakeOver(
   context: number | undefined,
 ): Promise<HandoffTarget> {
   mustBeValidated(agent);
-  const { resolved } = await mustTakeItsKey(session, agent);
-  const store = await capability(resolved.manifest, "handoff");
-  const { missing = [] } = await changeSessions(session, agent, { verb: "look", id: "" }, session.signal);
+  const target = await mustTakeItsKey(session, agent);
+  const store = await capability(target.resolved.manifest, "handoff");
+  const { missing = [] } = await changeSessions(session, target, { verb: "look", id: "" });
   if (missing.length > 0) throw unknownShape(agent, missing);
   const providers = session.providers.read();
   const model = modelOf(providers, agent.record);
   const type = providers.providers[agent.record.provider ?? ""]?.type;
   const known = type && model ? (await loadModels(session.configDir)).of(type, model)?.context : undefined;
-  return { agent, resolved, store, model, context: context ?? known };
+  return { ...target, store, model, context: context ?? known };
 }
 
 function mustBeValidated(agent: Agent): void {
@@ -49,7 +47,7 @@ function mustBeValidated(agent: Agent): void {
   });
 }
 
-async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolved: ResolvedAgent }> {
+async function mustTakeItsKey(session: Session, agent: Agent): Promise<Target> {
   const { api, resolved, key } = await verifyPortOwner(session, agent);
   const { status, body } = await ask(api, {
     method: "GET",
@@ -58,7 +56,7 @@ async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolve
     headers: { Authorization: `Bearer ${key.reveal()}` },
   });
   const messages = await bodyText(body);
-  if (status === 200) return { resolved };
+  if (status === 200) return { agent, resolved };
   throw new Fault("check-failed", `${agent.name} does not take its own key`, {
     why: `HTTP ${status}: ${brief(session.ui.redact(messages), 200)}`,
     next: `clm agent doctor ${agent.ref}`,

@@ -1,12 +1,14 @@
-import type { ChannelReply, ChannelState } from "../../../agents/handoff/store.js";
+import type { ChannelReply, ChannelRequest, ChannelState } from "../../../agents/handoff/store.js";
+import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
+import type { Progress } from "../../../ui/ui.js";
+import { runHostProgram } from "../../agent/run-host-program.js";
 import { type Target, targetOf } from "../../agent/target.js";
+import { check, flow } from "../../flow.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { withProgress } from "../../with-progress.js";
 import { unfinishedSessions } from "../source.js";
-import { askForChannel } from "./ask.js";
 import { type ChannelHandoff, failureIn, inTheWay } from "./faults.js";
 import { mustBeUp, mustHaveChannel } from "./possible.js";
 
@@ -30,29 +32,22 @@ export interface ChannelHandoffResult {
   result: "handed" | "already-there";
 }
 
-const longestWait = 3600;
-
 /** The agent itself moves the session. Undefined after a dry run. */
 export async function handToChannel(
   session: Session,
   word: string,
   { channel, session: id, reset, wait }: ChannelOptions,
 ): Promise<ChannelHandoffResult | undefined> {
-  if (!(wait > 0 && wait <= longestWait)) {
-    throw new Fault("bad-input", `--wait cannot be ${wait} seconds`, {
-      why: `more than 0, and at most ${longestWait}`,
-    });
-  }
   // The agent's messages may contain any secret.
   hideSecrets(session);
   const target = await targetOf(session, word);
   mustHaveChannel(target, channel);
-  const before = await withProgress(session.ui, `look at the session of ${target.agent.name}`, async () => {
+  const { agent } = target;
+  const before = await check(session, `look at the session of ${agent.name}`, async () => {
     await mustBeUp(session, target);
     return readState(session, target, id);
   });
   const asked: ChannelHandoff = { ...target, channel, session: before.id, wait };
-  const { agent } = asked;
   const told = { agent: agent.name, host: agent.host.name, session: before.id, title: before.title, channel };
   if (before.state === "completed" && before.platform === channel && !reset) {
     session.ui.note("it was handed over before; --reset repeats it");
@@ -69,12 +64,20 @@ export async function handToChannel(
       ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still working on it, the two may mix.`
       : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
-  const result = await session.gate.pass(
+  const replies = askForChannel(session, target, { verb: "hand", session: before.id, platform: channel, reset, wait });
+  return flow(
+    session,
     action,
-    () => hand(session, asked, reset),
-    () => ({ result: "ok", detail: { session: before.id, channel } }),
+    async ({ change, prove }) => {
+      const first = await change(`write the request to the sessions of ${agent.name}`, () => replies.next());
+      if (!first) return undefined;
+      await prove(`wait until ${agent.name} has handed the session to ${channel}`, (progress) =>
+        mustBeHanded(session, asked, progress, first, replies),
+      );
+      return { ...told, result: "handed" as const };
+    },
+    () => ({ session: before.id, channel }),
   );
-  return result && { ...told, result };
 }
 
 async function readState(session: Session, target: Target, id?: string): Promise<ChannelState> {
@@ -92,21 +95,46 @@ async function readState(session: Session, target: Target, id?: string): Promise
   return before;
 }
 
-async function hand(session: Session, asked: ChannelHandoff, reset: boolean): Promise<"handed"> {
-  const { agent, channel, wait } = asked;
-  return withProgress<"handed">(session.ui, `hand the session to ${channel}`, async (progress) => {
-    const request = { verb: "hand", session: asked.session, platform: channel, reset, wait } as const;
-    let last: ChannelReply = {};
-    for await (const said of askForChannel(session, asked, request)) {
-      if (said.busy)
-        throw inTheWay(asked, { state: said.busy, platform: said.platform ?? null }) ?? failureIn(asked, said);
-      if (said.ended) last = said;
-      else progress.update(progressOf(agent.name, said));
+// For connecting, starting Python and a locked database, beyond the wait itself.
+const spareSeconds = 60;
+
+/** An interrupted wait still yields the outcome. */
+async function* askForChannel(session: Session, target: Target, request: ChannelRequest): AsyncGenerator<ChannelReply> {
+  session.signal.throwIfAborted();
+  const { manifest, paths } = target.resolved;
+  const { name, host, ref } = target.agent;
+  const program = (await capability(manifest, "handoff")).toChannel(request, paths);
+  const seconds = Math.ceil(request.verb === "hand" ? request.wait : 0) + spareSeconds;
+  const options = { verb: "handed over", seconds, signal: session.signal, awaitAnswer: true };
+  for await (const reply of runHostProgram<ChannelReply>(session, target, program, options)) {
+    if (reply.absent) throw new Fault("not-found", `${name} has no session yet`, { next: `clm chat ${ref}` });
+    if (reply.fault) {
+      throw new Fault("remote-failed", `the sessions of ${name} cannot be changed on ${host.name}`, {
+        why: [reply.why ?? reply.fault, paths.data],
+        next: `clm agent doctor ${ref}`,
+      });
     }
-    if (session.signal.aborted) throw stopped(session, asked, last);
-    if (last.ended !== "completed") throw failureIn(asked, last);
-    return "handed";
-  });
+    yield reply;
+  }
+}
+
+async function mustBeHanded(
+  session: Session,
+  asked: ChannelHandoff,
+  progress: Progress,
+  first: IteratorResult<ChannelReply>,
+  replies: AsyncGenerator<ChannelReply>,
+): Promise<void> {
+  let last: ChannelReply = {};
+  // To its end, so that the program on the host has ended too.
+  for (let next = first; !next.done; next = await replies.next()) {
+    if (next.value.busy || next.value.ended) last = next.value;
+    else progress.update(progressOf(asked.agent.name, next.value));
+  }
+  const { busy, platform = null, ended } = last;
+  if (busy) throw inTheWay(asked, { state: busy, platform }) ?? failureIn(asked, last);
+  if (session.signal.aborted) throw stopped(session, asked, last);
+  if (ended !== "completed") throw failureIn(asked, last);
 }
 
 const progressOf = (name: string, { state, joined }: ChannelReply): string =>
