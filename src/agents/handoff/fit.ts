@@ -43,8 +43,10 @@ export function trimmed(
   return { ...split, messages: [...noteAndAnswer(leftOut(split.older.length), split.kept[0]?.at ?? 0), ...split.kept] };
 }
 
+const earlier = (count: number): string => `${count} earlier ${count === 1 ? "message" : "messages"}`;
+
 const leftOut = (count: number): string =>
-  `[${count} earlier ${count === 1 ? "message" : "messages"} of this conversation ${count === 1 ? "was" : "were"} left out when it was handed over]`;
+  `[${earlier(count)} of this conversation ${count === 1 ? "was" : "were"} left out when it was handed over]`;
 
 /** A note in place of what is missing, and its acknowledgement: an agent merges two user messages in a row into one. */
 const noteAndAnswer = (content: string, at: number): TranscriptMessage[] => [
@@ -53,7 +55,7 @@ const noteAndAnswer = (content: string, at: number): TranscriptMessage[] => [
 ];
 
 export function summarised({ older, kept }: Split, summary: string, room: number): TranscriptMessage[] {
-  const head = `[summary of ${older.length} earlier ${older.length === 1 ? "message" : "messages"}, made when this conversation was handed over]\n`;
+  const head = `[summary of ${earlier(older.length)}, made when this conversation was handed over]\n`;
   const most = Math.max(
     0,
     (summaryRoom(room) - tokensIn(noteAndAnswer("", 0))) * bytesPerToken - Buffer.byteLength(head),

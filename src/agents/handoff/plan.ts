@@ -36,26 +36,16 @@ export interface FitResult {
 
 /** Fits a conversation into a context window: whole if possible. An unknown window holds everything. */
 export function fitTo(messages: TranscriptMessage[], context: number | undefined, wish: Fit): FitResult {
-  if (context === undefined) {
-    return { fit: { context: null, room: null, fits: true, by: "nothing", older: 0 }, messages };
-  }
-  const room = roomIn(context);
-  const about = { context, room };
-  if (tokensIn(messages) <= room) return { fit: { ...about, fits: true, by: "nothing", older: 0 }, messages };
-  const none: FitResult = { fit: { ...about, fits: false, by: wish, older: 0 } };
-  if (wish === "refuse") return none;
+  const room = context === undefined ? null : roomIn(context);
+  const whole = { context: context ?? null, room, fits: true, by: "nothing", older: 0 } as const;
+  if (room === null || tokensIn(messages) <= room) return { fit: whole, messages };
+  const fit = { ...whole, fits: false, by: wish };
   if (wish === "trim") {
     const result = trimmed(messages, room);
-    if (!result) return none;
-    return { fit: { ...about, fits: false, by: wish, older: result.older.length }, messages: result.messages };
+    return result ? { fit: { ...fit, older: result.older.length }, messages: result.messages } : { fit };
   }
-  const split = splitFor(messages, room - summaryRoom(room));
-  if (!split) return none;
-  return {
-    fit: { ...about, fits: false, by: wish, older: split.older.length },
-    messages: split.kept,
-    summarise: split,
-  };
+  const split = wish === "summarise" ? splitFor(messages, room - summaryRoom(room)) : undefined;
+  return split ? { fit: { ...fit, older: split.older.length }, messages: split.kept, summarise: split } : { fit };
 }
 
 export function describe(

@@ -14,12 +14,8 @@ export function withTexts(message: TranscriptMessage, change: Change): Transcrip
 
 /** Changes the texts in a JSON document. Without changes it keeps its formatting; what is not JSON is changed as a text. */
 function withinJson(json: string, change: Change): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return change(json);
-  }
+  const value = parsed(json);
+  if (value === undefined) return change(json);
   const after = JSON.stringify(changed(value, change, change));
   const text = after === JSON.stringify(value) ? json : after;
   const again = change(text);

@@ -6,7 +6,7 @@ import { applyBoundary } from "../../../../src/agents/handoff/boundary.js";
 import { redacting } from "../../../../src/agents/handoff/redact.js";
 import { canonical, paired, type TranscriptMessage, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { inPlaceOf, linesOf } from "../../../../src/agents/handoff/withhold-outputs.js";
-import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
+import { transcriptFrom } from "../../../../src/agents/hermes/handoff/handoff.js";
 import type { Row } from "../../../../src/agents/sessions/sessions.js";
 import { Secret } from "../../../../src/secret.js";
 import { createRedactor } from "../../../../src/ui/redact.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { TranscriptMessage } from "../../../../src/agents/handoff/transcript.js";
-import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
+import { transcriptFrom } from "../../../../src/agents/hermes/handoff/handoff.js";
 import type { Row } from "../../../../src/agents/sessions/sessions.js";
 
 /** Texts that quote each other, contain placeholders, and are no words at all. */

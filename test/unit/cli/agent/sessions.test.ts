@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { messageFrom, messagesFrom, sessionFrom } from "../../../../src/agents/hermes/sessions/rows.js";
+import { messageFrom, messagesFrom, sessionFrom } from "../../../../src/agents/hermes/sessions/sessions.js";
 import type { Row } from "../../../../src/agents/sessions/sessions.js";
 import { conversation, markdown } from "../../../../src/cli/agent/sessions/text.js";
 import { hitView } from "../../../../src/cli/agent/sessions/view.js";

@@ -2,8 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { messageFrom, sessionFrom } from "../../../../../src/agents/hermes/sessions/rows.js";
-import { query } from "../../../../../src/agents/hermes/sessions/sessions.js";
+import { messageFrom, query, sessionFrom } from "../../../../../src/agents/hermes/sessions/sessions.js";
 import type { SessionQuery } from "../../../../../src/agents/sessions/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
