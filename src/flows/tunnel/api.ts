@@ -6,15 +6,11 @@ import type { Session } from "../session.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
 import type { TunnelEndpoint } from "./port-forwarder.js";
 
-export interface ApiTunnelOptions {
-  /** The local port; by default the agent's own, or any free one. */
-  port?: number | undefined;
-}
-
+/** To a local port; by default the agent's own, or any free one. */
 export async function tunnelToApi(
   session: Session,
   ref: string,
-  { port }: ApiTunnelOptions,
+  { port }: { port?: number | undefined },
   tell: (happening: TunnelEvent, resolved: ResolvedAgent) => void,
 ): Promise<void> {
   const { resolved } = await targetOf(session, ref);

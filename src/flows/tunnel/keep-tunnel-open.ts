@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { asFault, type Fault, type FaultName } from "../../errors.js";
 import { listenOnLoopback, type PortChoice } from "./listen-on-loopback.js";
-import { portForwarder, type TunnelEndpoint } from "./port-forwarder.js";
+import { PortForwarder, type TunnelEndpoint } from "./port-forwarder.js";
 
 export type TunnelEvent =
   | { event: "open"; port: number }
@@ -45,7 +45,7 @@ const temporary: readonly FaultName[] = [
 export async function keepTunnelOpen(options: TunnelOptions): Promise<void> {
   const { local, connect, tell, signal, timeout = 5000, pauses = { first: 500, longest: 15_000 } } = options;
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-  const forwarder = portForwarder(timeout);
+  const forwarder = new PortForwarder(timeout);
   const listener = await listenOnLoopback(local, (socket) => void forwarder.forward(socket));
   let endpoint: TunnelEndpoint | undefined;
   let opened = false;

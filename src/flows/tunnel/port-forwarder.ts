@@ -1,9 +1,9 @@
+import { EventEmitter, once } from "node:events";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
-import { joinStreams } from "./join-streams.js";
 
 export interface TunnelEndpoint {
   connection: Readonly<Pick<Connection, "open">>;
@@ -17,61 +17,65 @@ export interface TunnelEndpoint {
 // Milliseconds between two attempts of one client, while the endpoint is being checked.
 const retryPause = 100;
 
-export interface PortForwarder {
+export class PortForwarder {
+  #endpoint: TunnelEndpoint | undefined;
+  #reportFailure = () => {};
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+
+  /** `timeout`: milliseconds a client may wait. */
+  constructor(private readonly timeout: number) {}
+
   /** Without an endpoint, clients wait. */
-  setEndpoint(endpoint: TunnelEndpoint | undefined): void;
+  setEndpoint(endpoint: TunnelEndpoint | undefined): void {
+    this.#endpoint = endpoint;
+    if (endpoint) this.#changes.emit("endpoint");
+  }
+
   /** Resolves when the current endpoint could not be opened for a client. */
-  failed(): Promise<void>;
+  failed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#reportFailure = resolve;
+    });
+  }
+
   /** Forwards a client, or disconnects it after the timeout. */
-  forward(socket: Socket): Promise<void>;
+  async forward(socket: Socket): Promise<void> {
+    const late = AbortSignal.timeout(this.timeout);
+    while (!socket.destroyed && !late.aborted) {
+      if (!this.#endpoint) {
+        await once(this.#changes, "endpoint", { signal: late }).catch(() => {});
+        continue;
+      }
+      const { connection } = this.#endpoint;
+      try {
+        const remote = await this.#endpoint.open();
+        if (socket.destroyed) remote.destroy();
+        else joinStreams(socket, remote, () => connection.open);
+        return;
+      } catch {
+        if (this.#endpoint?.connection === connection) this.#reportFailure();
+        await sleep(retryPause);
+      }
+    }
+    socket.resetAndDestroy();
+  }
 }
 
-/** `timeout`: milliseconds a client may wait. */
-export function portForwarder(timeout: number): PortForwarder {
-  let endpoint: TunnelEndpoint | undefined;
-  let reportFailure = () => {};
-  const waiting = new Set<() => void>();
-
-  return {
-    setEndpoint(next) {
-      endpoint = next;
-      if (!next) return;
-      for (const wake of waiting) wake();
-    },
-    failed: () =>
-      new Promise((resolve) => {
-        reportFailure = resolve;
-      }),
-    async forward(socket) {
-      let late = false;
-      let wake = () => {};
-      const timer = setTimeout(() => {
-        late = true;
-        wake();
-      }, timeout);
-      while (!socket.destroyed && !late) {
-        if (!endpoint) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            waiting.add(wake);
-          });
-          waiting.delete(wake);
-          continue;
-        }
-        const { connection } = endpoint;
-        try {
-          const remote = await endpoint.open();
-          clearTimeout(timer);
-          if (socket.destroyed) remote.destroy();
-          else joinStreams(socket, remote, () => connection.open);
-          return;
-        } catch {
-          if (endpoint?.connection === connection) reportFailure();
-          await sleep(retryPause);
-        }
-      }
-      clearTimeout(timer);
-      socket.resetAndDestroy();
-    },
-  };
+/** When the SSH connection is gone (`!isOpen()`), the answer was cut: the local side gets a reset, not a clean end. */
+function joinStreams(local: Socket, remote: Duplex, isOpen: () => boolean): void {
+  local.setNoDelay(true);
+  local.on("error", () => {});
+  remote.on("error", () => {});
+  local.on("close", () => remote.destroy());
+  remote.on("end", () => {
+    // Streams end before their SSH connection reports its own end.
+    setImmediate(() => (isOpen() ? local.end() : local.resetAndDestroy()));
+  });
+  remote.on("close", () => {
+    // Keep reading, or the local end would go unnoticed.
+    local.unpipe(remote);
+    local.resume();
+  });
+  local.pipe(remote);
+  remote.pipe(local, { end: false });
 }
