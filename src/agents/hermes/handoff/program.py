@@ -100,7 +100,7 @@ def settle(db, has):
         calls = sum(len(each["tool_calls"]) for each in behind if isinstance(each.get("tool_calls"), list))
         more = {"message_count": len(behind), "tool_call_count": calls}
         update(db, has, question["id"], {name: counts[name] + more[name] for name in counts})
-    rows = db.execute(f"SELECT * FROM messages WHERE session_id = ?{active(has)} ORDER BY id", [question["id"]]).fetchall()
+    rows = db.execute(f"SELECT * FROM messages m WHERE session_id = ?{active(has)} ORDER BY id", [question["id"]]).fetchall()
     return {"messages": [message(row) for row in rows], "planted": note is not None, "behind": len(behind)}
 
 
@@ -110,11 +110,6 @@ def end_of_proof(rows, note):
     while end < len(rows) and (rows[end]["role"] != "user" or question["question"] in str(rows[end]["content"])):
         end += 1
     return end
-
-
-# Later versions hide what was taken back, and keep it.
-def active(has):
-    return " AND active IS NOT 0" if "active" in has["messages"] else ""
 
 
 def update(db, has, session, values):
@@ -161,7 +156,7 @@ def sweep(session):
 
 
 def close(db, has):
-    row = db.execute(f"SELECT max(id) AS last FROM messages WHERE session_id = ?{active(has)}", [question["id"]]).fetchone()
+    row = db.execute(f"SELECT max(id) AS last FROM messages m WHERE session_id = ?{active(has)}", [question["id"]]).fetchone()
     if not there(db) or row["last"] != question["last"]:
         return {"closed": False}
     ended = dict(db.execute("SELECT * FROM sessions WHERE id = ?", [question["id"]]).fetchone())

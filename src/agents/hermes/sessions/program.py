@@ -42,10 +42,6 @@ def answers(alone):
         db.close()
 
 
-def active(has):
-    return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
-
-
 # Of both a list and a search: only this source, only since then, and none that a proof of clm's asked its question in.
 def narrowed(when):
     parts, values = ["substr(s.id, 1, ?) <> ?"], [len(question["hidden"]), question["hidden"]]

@@ -38,6 +38,11 @@ def columns(db):
     return has if has["sessions"] and has["messages"] else None
 
 
+# Later versions hide messages that were taken back, and keep them. `m` is the table of messages.
+def active(has):
+    return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
+
+
 # A session by its id, or by how that begins.
 def meant(db, word):
     if db.execute("SELECT 1 FROM sessions WHERE id = ?", [word]).fetchone():
