@@ -29,6 +29,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
     clm.format === "json" ? clm.ui.data(entries.map(logObject), jsonLines) : clm.ui.out(entries.map(line).join(""));
   const several = agents.length > 1;
   let shown = 0;
+  const faults: Fault[] = [];
   const reader: LogReader = {
     async entries(entries) {
       shown += entries.length;
@@ -39,13 +40,14 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
       }
     },
     trouble(fault) {
+      faults.push(fault);
       if (!several) return;
       clm.ui.warn(`${fault.message} [${fault.code}]`);
       for (const text of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) clm.ui.say(`  ${text}`);
     },
   };
   if (follow) clm.untilStopped();
-  const faults = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+  await withSession({ ...clm, sudoPasswordFile }, (session) =>
     readLogs(session, agents, { sources, since, until, lines, level, grep, follow }, reader),
   );
   const [first] = faults;

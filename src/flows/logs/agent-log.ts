@@ -1,24 +1,22 @@
 import { Deduplicator, mergeEntries } from "../../agents/logs/deduplicate.js";
-import { type Clock, isAtLeast, type Level, type LogEntry } from "../../agents/logs/entry.js";
+import { type Clock, isAtLeast, type LogEntry } from "../../agents/logs/entry.js";
 import { type EntryAssembler, entryAssembler } from "../../agents/logs/entry-assembler.js";
 import type { LogLine } from "../../agents/logs/frame-reader.js";
+import type { LogQuery } from "../../agents/logs/script.js";
 import type { Agent } from "../../state/agents.js";
+import type { Target } from "../agent/target.js";
 
 export interface AgentLogEntry extends LogEntry {
   agent: Agent;
 }
 
-export interface LogFilter {
-  level: Level;
+export interface LogFilter extends Pick<LogQuery, "level" | "lines"> {
   grep?: RegExp | undefined;
-  /** Only the last so many of the past entries. */
-  lines?: number | undefined;
 }
 
 export interface AgentLogOptions {
-  agent: Agent;
+  target: Target;
   filter: LogFilter;
-  isLoose: (source: string) => boolean;
   /** Characters of an entry that are kept. */
   maxLength: number;
   /** Removes secrets, and from a text that was cut what may be the beginning of one. */
@@ -39,7 +37,7 @@ const sizeOf = (entries: readonly LogEntry[]): number =>
   entries.reduce((sum, { text }) => sum + text.length + overhead, 0);
 
 export class AgentLog {
-  readonly agent: Agent;
+  readonly target: Target;
   readonly #options: AgentLogOptions;
   readonly #assemblers = new Map<string, EntryAssembler>();
   readonly #entries = new Map<string, AgentLogEntry[]>();
@@ -56,7 +54,7 @@ export class AgentLog {
   #overflowed = false;
 
   constructor(options: AgentLogOptions) {
-    this.agent = options.agent;
+    this.target = options.target;
     this.#options = options;
   }
 
@@ -110,7 +108,7 @@ export class AgentLog {
       this.#assemblers.get(source) ??
       entryAssembler({
         source,
-        loose: this.#options.isLoose(source),
+        loose: this.target.resolved.manifest.logs[source]?.loose ?? false,
         clock: (local) => this.#clock(local),
         now: () => this.#now(),
         maxLength: this.#options.maxLength,
@@ -121,14 +119,14 @@ export class AgentLog {
   }
 
   #add(entry: LogEntry, cut: boolean): void {
-    const { agent, filter, clean, maxPast } = this.#options;
+    const { filter, clean, maxPast } = this.#options;
     if (entry.cursor !== undefined && this.#isKnown(entry.cursor)) return;
     if (!isAtLeast(entry.level, filter.level)) return;
     const text = clean(entry.text, cut);
     if (filter.grep && !filter.grep.test(text)) return;
     const entries = this.#entries.get(entry.source) ?? [];
     this.#entries.set(entry.source, entries);
-    entries.push({ ...entry, text, agent });
+    entries.push({ ...entry, text, agent: this.target.agent });
     this.#size += text.length + overhead;
     if (!this.#inPast) return;
     const { lines } = filter;
@@ -144,7 +142,7 @@ export class AgentLog {
   #overflow(): void {
     const [largest = []] = [...this.#entries.values()].sort((a, b) => sizeOf(b) - sizeOf(a));
     this.#drop(largest, Math.ceil(largest.length / 2));
-    if (!this.#overflowed) this.#options.onOverflow(this.agent);
+    if (!this.#overflowed) this.#options.onOverflow(this.target.agent);
     this.#overflowed = true;
   }
 

@@ -3,7 +3,7 @@ import { clockOf } from "../../agents/logs/clock.js";
 import type { LogLine } from "../../agents/logs/frame-reader.js";
 import { type LogQuery, logFiles, logsScript } from "../../agents/logs/script.js";
 import { loadType } from "../../agents/manifest/registry.js";
-import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { limit } from "../../async/limit.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
@@ -41,44 +41,32 @@ const lasting = 10_000;
 /** Seconds that are asked for again after a lost connection: not all of their lines need have arrived. */
 const overlap = 5;
 
-interface LogSource {
-  resolved: ResolvedAgent;
-  log: AgentLog;
-}
-
 /** Reads what agents logged, in order of time, and with `follow` what they log from then on. */
 export async function readLogs(
   session: Session,
   agents: readonly Agent[],
   options: LogOptions,
-  reader: LogReader,
-): Promise<Fault[]> {
+  { entries, trouble }: LogReader,
+): Promise<void> {
   const { ui, signal } = session;
   const clean = cleanCut(session);
   const onOverflow = (agent: Agent) =>
     ui.warn(`${agent.name} logged more than can be sorted here, so the earliest entries are left out: ask for less`);
-  const resolvedAgents = await Promise.all(agents.map((agent) => resolve(session, agent)));
-  mustBeSources(resolvedAgents, options.sources);
-  const sources = agents.map((agent, index): LogSource => {
-    const resolved = resolvedAgents[index] as ResolvedAgent;
-    const isLoose = (source: string) => resolved.manifest.logs[source]?.loose ?? false;
-    const limits = { maxLength, maxPast: Math.floor(maxPast / agents.length) };
-    return { resolved, log: new AgentLog({ agent, filter: options, isLoose, clean, onOverflow, ...limits }) };
-  });
-  const faults: Fault[] = [];
-  const trouble = (fault: Fault) => {
-    faults.push(fault);
-    reader.trouble(fault);
-  };
-  const sink = new LineSink(reader.entries, signal);
-  const merger = new LogMerger(
-    sources.map(({ log }) => log),
-    sink,
+  const limits = { maxLength, maxPast: Math.floor(maxPast / agents.length) };
+  const logs = await Promise.all(
+    agents.map(async (agent) => {
+      const { manifest } = await loadType(session.configDir, agent.record.type);
+      const target = { agent, resolved: resolvedAgent(manifest, agent) };
+      return new AgentLog({ target, filter: options, clean, onOverflow, ...limits });
+    }),
   );
+  mustBeSources(logs, options.sources);
+  const sink = new LineSink(entries, signal);
+  const merger = new LogMerger(logs, sink);
   const slot = limit(hostsAtOnce);
   const hosts = [...new Set(agents.map(({ host }) => host.name))];
   const work = hosts.map((host) => {
-    const here = sources.filter(({ log }) => log.agent.host.name === host);
+    const here = logs.filter(({ target }) => target.agent.host.name === host);
     const read = () => readHost(session, here, options, { merger, sink, trouble });
     // Following never ends, so no host can wait for its turn.
     return options.follow ? read() : slot(read);
@@ -92,7 +80,6 @@ export async function readLogs(
   merger.open();
   merger.flush();
   await sink.close();
-  return faults;
 }
 
 interface LogOutput {
@@ -104,13 +91,12 @@ interface LogOutput {
 /** Reads the logs of all agents of a host with one exec; when following, reconnects to a host that was lost. */
 async function readHost(
   session: Session,
-  sources: LogSource[],
+  logs: AgentLog[],
   options: LogOptions,
   { merger, sink, trouble }: LogOutput,
 ): Promise<void> {
   const { ui, signal } = session;
-  const logs = sources.map(({ log }) => log);
-  const host = logs[0]?.agent.host as Host;
+  const host = logs[0]?.target.agent.host as Host;
   const noted = new Set<string>();
   // The host does not search: --grep matches whole entries, without secrets.
   let query: LogQuery = options.grep && options.lines !== 0 ? { ...options, lines: undefined } : options;
@@ -139,7 +125,7 @@ async function readHost(
       merger.changed(log);
     } else if (log && !noted.has(`${number} ${words[0]}`)) {
       noted.add(`${number} ${words[0]}`);
-      trouble(missing(log.agent, words[0] === "no-account"));
+      trouble(missing(log.target.agent, words[0] === "no-account"));
     }
   }
 
@@ -154,12 +140,14 @@ async function readHost(
   for (;;) {
     try {
       const connection = await session.pool.connect(host);
-      const script = logsScript(
-        sources.map(({ resolved }) => resolved),
-        query,
-      );
+      const resolved = logs.map(({ target }) => target.resolved);
       const handlers = { maxBytes: maxLength, line, remark, drained: () => sink.drained() };
-      return await listen(connection, script, { ...handlers, silence: options.follow ? undefined : silence }, signal);
+      return await listen(
+        connection,
+        logsScript(resolved, query),
+        { ...handlers, silence: options.follow ? undefined : silence },
+        signal,
+      );
     } catch (error) {
       if (signal.aborted) return;
       const fault = asFault(error);
@@ -181,13 +169,9 @@ async function readHost(
   }
 }
 
-async function resolve({ configDir }: Session, agent: Agent): Promise<ResolvedAgent> {
-  const { manifest } = await loadType(configDir, agent.record.type);
-  return resolvedAgent(manifest, agent);
-}
-
-function mustBeSources(agents: ResolvedAgent[], sources: readonly string[] | undefined): void {
-  const known = [...new Set(["journal", ...agents.flatMap((agent) => logFiles(agent).map(({ name }) => name))])];
+function mustBeSources(logs: AgentLog[], sources: readonly string[] | undefined): void {
+  const files = logs.flatMap(({ target }) => logFiles(target.resolved).map(({ name }) => name));
+  const known = [...new Set(["journal", ...files])];
   const wrong = sources?.find((source) => !known.includes(source));
   if (wrong === undefined) return;
   throw new Fault("bad-input", `${wrong} is not a log source`, { why: `use one of ${known.join(", ")}` });

@@ -1,15 +1,18 @@
 import { expect, it } from "vitest";
+import type { ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { AgentLog } from "../../../../src/flows/logs/agent-log.js";
 import type { Agent } from "../../../../src/state/agents.js";
 
-const agent = { name: "ada", host: { name: "wolf" } } as Agent;
+const target = {
+  agent: { name: "ada", host: { name: "wolf" } } as Agent,
+  resolved: { manifest: { logs: {} } } as ResolvedAgent,
+};
 
 function heard(room: number, count: number) {
   let tooMuch = 0;
   const voice = new AgentLog({
-    agent,
+    target,
     filter: { level: "debug" },
-    isLoose: () => false,
     maxLength: 1000,
     clean: (text: string) => text,
     maxPast: room,
