@@ -1,11 +1,11 @@
-import { lengthOf, normalizeText } from "../../../agents/memory/memory.js";
+import { normalizeText } from "../../../agents/memory/memory.js";
 import { Fault } from "../../../errors.js";
 import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { inEditor } from "./editor.js";
 import { keepRejected } from "./keep-rejected.js";
 import { type MemoryCopy, memoryTarget, readFile } from "./memory-files.js";
-import { checkedText, mustNotBeBlank, replaceIfChanged, type WriteResult } from "./write.js";
+import { checkedText, mustNotBeBlank, replaceIfChanged, unchangedResult, type WriteResult } from "./write.js";
 
 export interface EditOptions {
   file: string | undefined;
@@ -21,14 +21,7 @@ export async function editMemory(session: Session, ref: string, options: EditOpt
   mustHaveEditor(session, agent.ref, file.name);
   const copy = await readFile(session, target, file);
   const before = copy.content?.bytes ?? Buffer.alloc(0);
-  const unchanged: WriteResult = {
-    agent: agentId(agent),
-    file: file.name,
-    length: lengthOf(before.toString("utf8")),
-    limit: file.limit,
-    digest: copy.digest,
-    changed: false,
-  };
+  const unchanged = unchangedResult(agent, copy);
   if (session.gate.dryRun) {
     session.ui.note(`would edit ${file.name} of ${agentId(agent)}`);
     return unchanged;

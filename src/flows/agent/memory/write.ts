@@ -1,6 +1,6 @@
 import { lengthOf, type MemoryFile, mustFit, normalizeText } from "../../../agents/memory/memory.js";
 import { Fault } from "../../../errors.js";
-import { agentId, hostAndName } from "../../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { mirrorMemory } from "../runtime/mirror.js";
 import { isBlank, keepRejected } from "./keep-rejected.js";
@@ -68,18 +68,29 @@ export async function replaceIfChanged(
 ): Promise<WriteResult> {
   const { agent } = target;
   const { file, content } = copy;
-  const result = { agent: agentId(agent), file: file.name, length: lengthOf(text), limit: file.limit };
-  if (content?.bytes.equals(Buffer.from(text))) return { ...result, digest: copy.digest, changed: false };
-  const size = `${result.length} of ${file.limit} characters`;
+  const unchanged = unchangedResult(agent, copy);
+  if (content?.bytes.equals(Buffer.from(text))) return unchanged;
+  const length = lengthOf(text);
+  const size = `${length} of ${file.limit} characters`;
   const action = {
     verb,
     target: hostAndName(agent),
     summary: `${content ? "replace" : "create"} ${file.name} of ${agentId(agent)} (${size})`,
   };
   const digest = await session.gate.pass(action, () => replaceFile(session, agent, copy, text));
-  if (digest !== undefined) await mirrorMemory(session, target);
-  return { ...result, digest: digest ?? copy.digest, changed: digest !== undefined };
+  if (digest === undefined) return { ...unchanged, length };
+  await mirrorMemory(session, target);
+  return { ...unchanged, length, digest, changed: true };
 }
+
+export const unchangedResult = (agent: Agent, { file, content, digest }: MemoryCopy): WriteResult => ({
+  agent: agentId(agent),
+  file: file.name,
+  length: lengthOf(content?.text ?? ""),
+  limit: file.limit,
+  digest,
+  changed: false,
+});
 
 /** A pipe whose first program failed is empty, as is an editor's file by accident: neither should erase the memory. */
 export function mustNotBeBlank({ agent }: MemoryTarget, { name, entries }: MemoryFile, bytes: Uint8Array): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editorWords, wordsIn } from "../../../../../src/flows/agent/memory/editor-words.js";
+import { editorWords, wordsIn } from "../../../../../src/flows/agent/memory/editor.js";
 
 describe("the words of a command line", () => {
   it.each([
