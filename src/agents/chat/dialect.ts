@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import type { AnswerReader, Piece } from "./stream.js";
+import type { AnswerReader, ReadOptions } from "./stream.js";
 
 /** How `clm chat` and the chat proof talk to agents of one type. */
 export interface ChatDialect {
@@ -29,8 +29,6 @@ export interface ChatRequest {
   silence: number;
 }
 
-export interface ReaderOptions {
+export interface ReaderOptions extends Pick<ReadOptions, "headers" | "onPiece"> {
   streams: boolean;
-  headers: Record<string, string>;
-  onPiece: (piece: Piece) => void;
 }

@@ -8,14 +8,15 @@ export interface Attachment {
 
 /** A message and its files as one text: an agent's API takes no files. */
 export function messageWith(text: string, files: readonly Attachment[]): string {
-  return [text.trim(), ...files.map(fenced)].filter((part) => part !== "").join("\n\n");
+  const attached = files.map((file) => `${file.name}:\n${fenced(file.text)}`);
+  return [text.trim(), ...attached].filter((part) => part !== "").join("\n\n");
 }
 
-function fenced({ name, text }: Attachment): string {
-  // Longer than any fence in the file, so that the file cannot close it.
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
+/** Between fences that are longer than any in the text, so that the text cannot close them. */
+export function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  return `${name}:\n${fence}\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}${fence}`;
+  return `${fence}\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}${fence}`;
 }
 
 /** Refuses a message that the agent would cut without saying so. */

@@ -31,16 +31,17 @@ export interface SessionMessage {
 export type Row = Record<string, unknown>;
 
 export interface SessionFilter {
+  limit: number;
   source?: string | undefined;
   /** Seconds since 1970. */
   since?: number | undefined;
 }
 
 export type SessionQuery =
-  | ({ verb: "list"; limit: number } & SessionFilter)
+  | ({ verb: "list" } & SessionFilter)
   /** With `earlier` also the hidden part of a session: its parent, and messages that were undone or compacted. */
   | { verb: "whole"; ids: string[]; all: boolean; earlier?: boolean | undefined }
-  | ({ verb: "search"; limit: number; text: string } & SessionFilter);
+  | ({ verb: "search"; text: string } & SessionFilter);
 
 export interface SessionAnswer extends ProgramAnswer {
   session?: Row;

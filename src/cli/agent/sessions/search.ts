@@ -3,19 +3,13 @@ import { searchSessions } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
-import { parseTimeAsSeconds } from "../../parse-time.js";
 import type { search } from "./commands.js";
-import { hitView } from "./view.js";
+import { filterFrom, hitView } from "./view.js";
 
 export const run: Handler<typeof search> = async ({ args, options }, clm) => {
-  const { limit, source, sudoPasswordFile } = options;
   if (args.text.trim() === "") throw new Fault("usage", "the text to search for is empty");
-  const filter = {
-    limit,
-    source,
-    since: options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()),
-  };
-  const hits = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+  const filter = filterFrom(options, clm);
+  const hits = await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
     searchSessions(session, args.name, args.text, filter),
   );
   clm.list(

@@ -1,3 +1,4 @@
+import { fenced } from "../../../agents/chat/message.js";
 import type { SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { agentId } from "../../../state/agents.js";
@@ -59,15 +60,9 @@ export function markdown({ agent, chat, messages }: Transcript): string {
 
 function section({ role, at, text, calls, tool }: SessionMessage): string {
   const head = `## ${[role, tool].filter(Boolean).join(" ")}${at ? ` (${clock(at)})` : ""}`;
-  const called = calls.map(({ name, arguments: given }) => `Called ${oneLine(name)}:\n\n${fenced(given)}`);
-  return [head, ...[role === "tool" ? fenced(text) : text, ...called].filter((part) => part !== "")].join("\n\n");
+  const called = calls.map(({ name, arguments: given }) => `Called ${oneLine(name)}:\n\n${block(given)}`);
+  return [head, ...[role === "tool" ? block(text) : text, ...called].filter((part) => part !== "")].join("\n\n");
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ");
-
-/** Between fences that are longer than any in it. */
-function fenced(text: string): string {
-  if (text === "") return "";
-  const fence = "`".repeat(Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length)) + 1);
-  return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
-}
+const block = (text: string): string => (text === "" ? "" : fenced(text));

@@ -1,8 +1,17 @@
-import type { ChatSession, SessionMessage } from "../../../agents/sessions/sessions.js";
+import type { ChatSession, SessionFilter, SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { SearchHit } from "../../../flows/agent/sessions/sessions.js";
 import { snippetOf } from "../../../text/snippet.js";
 import { age } from "../../../ui/time.js";
-import type { View } from "../../command.js";
+import type { Context, View } from "../../command.js";
+import { parseTimeAsSeconds } from "../../parse-time.js";
+
+type Filters = Omit<SessionFilter, "since"> & { since?: string | undefined };
+
+export const filterFrom = ({ limit, source, since }: Filters, { now }: Context): SessionFilter => ({
+  limit,
+  source,
+  since: since === undefined ? undefined : parseTimeAsSeconds("--since", since, now()),
+});
 
 export const sessionData = ({ lastActive, messages, ...chat }: ChatSession) => ({
   ...chat,

@@ -15,10 +15,6 @@ import type { Session } from "../../session.js";
 import { runHostProgram, unknownSession } from "../run-host-program.js";
 import { type Target, targetOf } from "../target.js";
 
-export interface ListOptions extends SessionFilter {
-  limit: number;
-}
-
 interface SessionTarget extends Target {
   store: SessionStore;
 }
@@ -44,10 +40,10 @@ async function* query(session: Session, target: SessionTarget, what: SessionQuer
 }
 
 /** The most recently used first. */
-export async function listSessions(session: Session, ref: string, options: ListOptions): Promise<ChatSession[]> {
+export async function listSessions(session: Session, ref: string, filter: SessionFilter): Promise<ChatSession[]> {
   const target = await sessionTarget(session, ref);
   const found: ChatSession[] = [];
-  for await (const { session: row } of query(session, target, { verb: "list", ...options })) {
+  for await (const { session: row } of query(session, target, { verb: "list", ...filter })) {
     if (row) found.push(target.store.sessionFrom(row));
   }
   return found;
@@ -103,12 +99,12 @@ export async function searchSessions(
   session: Session,
   ref: string,
   text: string,
-  options: ListOptions,
+  filter: SessionFilter,
 ): Promise<SearchHit[]> {
   const target = await sessionTarget(session, ref);
   const { store } = target;
   const hits: SearchHit[] = [];
-  for await (const { hit } of query(session, target, { verb: "search", text, ...options })) {
+  for await (const { hit } of query(session, target, { verb: "search", text, ...filter })) {
     if (!hit) continue;
     const { id, source, title } = store.sessionFrom({ ...hit, id: hit.session_id });
     hits.push({ session: id, source, title, message: store.messageFrom(hit) });
