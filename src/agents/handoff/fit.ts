@@ -1,7 +1,6 @@
 import { bytesPerToken } from "../../text/tokens.js";
 import { noted } from "./proof.js";
-import { tokensIn } from "./size.js";
-import { type TranscriptMessage, turnsOf } from "./transcript.js";
+import { type TranscriptMessage, tokensIn, turnsOf } from "./transcript.js";
 
 export const fits = ["refuse", "trim", "summarise"] as const;
 export type Fit = (typeof fits)[number];

@@ -1,7 +1,6 @@
 import type { BoundaryEffect } from "./boundary.js";
 import { type Fit, roomIn, type Split, splitFor, summaryRoom, trimmed } from "./fit.js";
-import { picturesIn, tokensIn } from "./size.js";
-import type { TranscriptMessage } from "./transcript.js";
+import { picturesIn, type TranscriptMessage, tokensIn } from "./transcript.js";
 
 export interface HandoffPlan {
   from: { agent: string; session: string };

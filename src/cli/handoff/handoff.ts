@@ -4,7 +4,7 @@ import { handOver } from "../../flows/handoff/hand-over.js";
 import { abandon } from "../../flows/handoff/open.js";
 import { withSession } from "../../flows/session.js";
 import { openHandoffs } from "../../state/handoffs.js";
-import type { Context, Handler } from "../command.js";
+import type { Handler } from "../command.js";
 import type { handoff } from "./commands.js";
 import { openView, planText, told, toldInChannel } from "./text.js";
 
@@ -15,7 +15,11 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
   if (options.list) return void clm.list(openHandoffs(clm.configDir).all(), openView);
   const setting = { ...clm, sudoPasswordFile: options.sudoPasswordFile };
   const { abandon: id } = options;
-  if (id !== undefined) return giveUp(setting, clm, id);
+  if (id !== undefined) {
+    const { to } = await withSession(setting, (session) => abandon(session, id));
+    if (!clm.dryRun) clm.show({ id, abandoned: true }, () => `nothing of ${id} is left on ${to.host}/${to.agent}`);
+    return;
+  }
   const { src: from = "", dst: to = "" } = args;
   return withSession(setting, async (session) => {
     if (options.toChannel !== undefined) {
@@ -32,11 +36,6 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
     return undefined;
   });
 };
-
-async function giveUp(setting: Parameters<typeof withSession>[0], clm: Context, id: string): Promise<undefined> {
-  const { to } = await withSession(setting, (session) => abandon(session, id));
-  if (!clm.dryRun) clm.show({ id, abandoned: true }, () => `nothing of ${id} is left on ${to.host}/${to.agent}`);
-}
 
 const besides = ["fit", "context", "onlyLast", "as"] as const;
 const flags = ["noTools", "redact", "close"] as const;

@@ -14,8 +14,7 @@ import {
 } from "../../../../src/agents/handoff/fit.js";
 import { describe as described, fitTo } from "../../../../src/agents/handoff/plan.js";
 import { isProof, newCode, newHandoffId, noteOf, planted, question } from "../../../../src/agents/handoff/proof.js";
-import { tokensIn } from "../../../../src/agents/handoff/size.js";
-import { paired, type TranscriptMessage, turnsOf } from "../../../../src/agents/handoff/transcript.js";
+import { paired, type TranscriptMessage, tokensIn, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { conversations } from "./conversations.js";
 
 interface Case {
