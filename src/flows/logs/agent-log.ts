@@ -109,8 +109,8 @@ export class AgentLog {
       entryAssembler({
         source,
         loose: this.target.resolved.manifest.logs[source]?.loose ?? false,
-        clock: (local) => this.#clock(local),
-        now: () => this.#now(),
+        clock: this.#clock,
+        now: this.#now,
         maxLength: this.#options.maxLength,
         emit: (entry, cut) => this.#add(entry, cut),
       });
