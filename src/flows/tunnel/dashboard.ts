@@ -14,7 +14,6 @@ import { type Observation, parseObservation } from "../../agents/probe/proof/obs
 import { Fault } from "../../errors.js";
 import { askHost } from "../../remote/ask-host.js";
 import { ask } from "../../remote/http.js";
-import type { Shell } from "../../remote/process.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import { agentId, hostAndName } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
@@ -23,7 +22,7 @@ import type { Session } from "../session.js";
 import { withProgress } from "../with-progress.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
 import type { TunnelEndpoint } from "./port-forwarder.js";
-import { type DashboardProcess, runDashboard } from "./run-dashboard.js";
+import { runDashboard } from "./run-dashboard.js";
 
 /** Runs the agent's dashboard on its host and forwards a local port to it until stopped. */
 export async function tunnelToDashboard(
@@ -51,16 +50,30 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   const { agent, resolved } = target;
   mustBeInstalled(agent);
   const dashboard = dashboardOf(resolved);
-  return withProgress(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
-    const connection = await session.pool.connect(agent.host);
+  const { ui, pool, signal } = session;
+  return withProgress(ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
+    const connection = await pool.connect(agent.host);
     const root = connection.as("root");
-    const port = await freePort(session, target, dashboard, await probe(session, root, resolved, roomScript(resolved)));
+    const asking = { host: resolved.host, what: "who listens there", timeout: 30_000, signal };
+    const probe = (script: string) => askHost(root, script, asking, parseObservation);
+    const port = await freePort(session, target, dashboard, await probe(roomScript(resolved)));
     const onLine = (line: string) => progress.output(line);
     const serving = await runDashboard(session, connection, target, { dashboard, port, onLine });
-    const started = { root, target, dashboard, port, serving };
-    const page = new VerifiedPort(connection, port, () => mustBeItsOwn(session, started));
+    const isItsOwn = async () => isHeld(await probe(holderScript(resolved, serving.unit, port)));
+    const page = new VerifiedPort(connection, port, async () => {
+      if (!(await isItsOwn())) throw silent(target, "its port is not its own alone");
+    });
+    // Until its own processes hold its port and its page comes.
     try {
-      await mustAnswer(session, started, page);
+      const deadline = Date.now() + dashboard.timeout;
+      while (!(await isItsOwn())) {
+        const fault = await Promise.race([serving.ended, sleep(300, undefined, { signal })]);
+        if (fault) throw fault;
+        if (Date.now() > deadline) throw silent(target, "it does not listen");
+      }
+      const { status, body } = await ask(page, { method: "GET", path: dashboard.page, signal });
+      for await (const _ of body) break;
+      if (status !== 200) throw silent(target, `its page gave ${status}`);
     } catch (error) {
       await serving.end();
       throw error;
@@ -87,42 +100,7 @@ async function freePort(
   });
 }
 
-interface StartedDashboard {
-  root: Shell;
-  target: Target;
-  dashboard: Dashboard;
-  port: number;
-  serving: DashboardProcess;
-}
-
-/** Waits until its own processes hold its port and its page comes. */
-async function mustAnswer(session: Session, started: StartedDashboard, page: VerifiedPort): Promise<void> {
-  const { dashboard, serving } = started;
-  const deadline = Date.now() + dashboard.timeout;
-  while (!(await isItsOwn(session, started))) {
-    const fault = await Promise.race([serving.ended, sleep(300, undefined, { signal: session.signal })]);
-    if (fault) throw fault;
-    if (Date.now() > deadline) throw silent(started, "it does not listen");
-  }
-  const { signal } = session;
-  const { status, body } = await ask(page, { method: "GET", path: dashboard.page, signal });
-  for await (const _ of body) break;
-  if (status !== 200) throw silent(started, `its page gave ${status}`);
-}
-
-async function isItsOwn(session: Session, { root, target, port, serving }: StartedDashboard): Promise<boolean> {
-  const { resolved } = target;
-  return isHeld(await probe(session, root, resolved, holderScript(resolved, serving.unit, port)));
-}
-
-async function mustBeItsOwn(session: Session, started: StartedDashboard): Promise<void> {
-  if (!(await isItsOwn(session, started))) throw silent(started, "its port is not its own alone");
-}
-
-const probe = ({ signal }: Session, root: Shell, { host }: ResolvedAgent, script: string): Promise<Observation> =>
-  askHost(root, script, { host, what: "who listens there", timeout: 30_000, signal }, parseObservation);
-
-const silent = ({ target: { agent, resolved } }: StartedDashboard, why: string): Fault =>
+const silent = ({ agent, resolved }: Target, why: string): Fault =>
   new Fault("remote-failed", `the dashboard of ${resolved.name} on ${agent.host.name} did not come up`, {
     why,
     next: `clm agent doctor ${resolved.ref}`,
