@@ -6,8 +6,7 @@ import type { machineChecks } from "../../agents/doctor/machine-checks.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { abandonedLocks } from "../../state/abandoned-locks.js";
-import { agentsOf, hostAndName } from "../../state/agents.js";
-import type { SecretOwner } from "../../state/secret-owner.js";
+import { agentId, agentsOf, hostAndName } from "../../state/agents.js";
 import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
 import { failedBy } from "./finding.js";
@@ -82,23 +81,17 @@ function unlessBroken(session: Session, check: (session: Session) => Verdict): V
 }
 
 function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
-  const agents = new Set(agentsOf(hosts.read()).map(({ host, name, record }) => `${host.name}:${record.type}:${name}`));
+  const agents = new Set(agentsOf(hosts.read()).map(agentId));
   const known = providers.read().providers;
-  // Leftovers of gateway keys are removed by the next command that changes keys.
-  const judged = secrets
-    .instances()
-    .filter((each): each is Exclude<SecretOwner, { gateway: string }> => !("gateway" in each));
-  const orphans = judged.filter((instance) =>
-    "provider" in instance
-      ? !Object.hasOwn(known, instance.provider)
-      : !agents.has(`${instance.host}:${instance.type}:${instance.agent}`),
-  );
+  const orphans = secrets.instances().flatMap((owner) => {
+    // Leftovers of gateway keys are removed by the next command that changes keys.
+    if ("gateway" in owner) return [];
+    if ("provider" in owner) return Object.hasOwn(known, owner.provider) ? [] : `provider ${owner.provider}`;
+    return agents.has(`${owner.host}:${owner.type}:${owner.agent}`) ? [] : `${owner.host}/${owner.agent}`;
+  });
   if (orphans.length === 0) return ok("every secret belongs to an existing agent or provider");
-  const names = orphans.map((each) =>
-    "provider" in each ? `provider ${each.provider}` : `${each.host}/${each.agent}`,
-  );
   return warn(
-    `secrets of removed agents or providers remain: ${names.join(", ")}`,
+    `secrets of removed agents or providers remain: ${orphans.join(", ")}`,
     `they are in ${quote(secrets.path)}`,
   );
 }
