@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import { bytesPerToken } from "../../text/tokens.js";
 import { noted } from "./proof.js";
 import { type TranscriptMessage, tokensIn, turnsOf } from "./transcript.js";
@@ -88,12 +89,9 @@ export function cutTo(text: string, longest: number): string {
   const head = text.slice(0, longest);
   const bytes = Buffer.from(head);
   if (head === text && bytes.length <= longest) return text;
-  let end = longest;
-  while (end > 0 && isWithin(bytes[end])) end--;
-  return bytes.toString("utf8", 0, end);
+  // It keeps half a character at the end for itself.
+  return new StringDecoder("utf8").write(bytes.subarray(0, longest));
 }
-
-const isWithin = (byte = 0): boolean => (byte & 0xc0) === 0x80;
 
 function lineOf({ role, content, calls, answers }: TranscriptMessage): string {
   const text = typeof content === "string" ? content : content.map((part) => part.text ?? `[${part.type}]`).join("\n");

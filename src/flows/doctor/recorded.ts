@@ -5,6 +5,7 @@ import { needsProvider } from "../../agents/manifest/registry.js";
 import type { Secret } from "../../secret.js";
 import { providersOf } from "../../state/agent.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Provider } from "../../state/providers.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
 import { isKey, nextName, rotateLine } from "../agent/api-key.js";
 import { missingProviders } from "../agent/missing-providers.js";
@@ -71,11 +72,7 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
 const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
 
 /** A secret that is referenced is fetched when needed, and cannot be missing here. */
-function providerSecrets(
-  manifest: Manifest,
-  provider: { type: string; references?: Record<string, string> | undefined } | undefined,
-  name: string,
-): Needed[] {
+function providerSecrets(manifest: Manifest, provider: Provider | undefined, name: string): Needed[] {
   if (!provider) return [];
   const asked = (Object.hasOwn(manifest.providers, provider.type) && manifest.providers[provider.type]?.fields) || [];
   return asked
