@@ -2,6 +2,7 @@ import { isSessionId, mustBeSessionId, mustFit, newSessionId } from "../../agent
 import type { Piece } from "../../agents/chat/stream.js";
 import { chatSettings, loadType } from "../../agents/manifest/registry.js";
 import { capability } from "../../agents/type.js";
+import { waitFor } from "../../async/wait.js";
 import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { warmUp } from "../../remote/http.js";
@@ -33,17 +34,11 @@ export interface Answer extends Exchanged {
   seconds: number;
 }
 
-interface Opening {
-  api: Promise<VerifiedApi>;
-  isOpen: boolean;
-  stop: AbortController;
-}
-
 /** A conversation with one agent. Nothing is sent before `say`. */
 export class Talk {
   readonly agent: Agent;
   #id: string;
-  #opening: Opening | undefined;
+  #opening: Promise<VerifiedApi> | undefined;
   readonly #system: string | undefined;
 
   constructor(
@@ -64,20 +59,14 @@ export class Talk {
   }
 
   connected(): Promise<VerifiedApi> {
-    if (this.#opening) return this.#opening.api;
-    const stop = new AbortController();
-    const opening: Opening = { api: this.#connect(stop.signal), stop, isOpen: false };
+    if (this.#opening) return this.#opening;
+    const opening = this.#connect();
     this.#opening = opening;
     setImmediate(warmUp);
-    opening.api.then(
-      () => {
-        opening.isOpen = true;
-      },
-      () => {
-        if (this.#opening === opening) this.#opening = undefined;
-      },
-    );
-    return opening.api;
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
+    return opening;
   }
 
   async ready(): Promise<void> {
@@ -112,24 +101,22 @@ export class Talk {
     return (await loadType(this.session.configDir, this.agent.record.type)).manifest;
   }
 
-  async #connect(stop: AbortSignal): Promise<VerifiedApi> {
+  async #connect(): Promise<VerifiedApi> {
     // At the same time: loading the manifest takes about as long as connecting.
     const mustChat = this.#manifest().then((manifest) => capability(manifest, "chat"));
-    const [api] = await Promise.all([verifyPortOwner(this.session, this.agent, { stop }), mustChat]);
+    const [api] = await Promise.all([verifyPortOwner(this.session, this.agent), mustChat]);
     return api;
   }
 
   async #openApi(signal: AbortSignal): Promise<VerifiedApi> {
-    const stop = () => {
-      if (!this.#opening?.isOpen) this.#opening?.stop.abort(signal.reason);
-    };
-    signal.addEventListener("abort", stop, { once: true });
     try {
-      const { connection } = await this.connected();
+      const { connection } = await waitFor(this.connected(), { signal });
       if (!connection.open) this.#opening = undefined;
-      return await this.connected();
-    } finally {
-      signal.removeEventListener("abort", stop);
+      return await waitFor(this.connected(), { signal });
+    } catch (error) {
+      // Also when stopped: the next message does not wait for a silent host.
+      this.#opening = undefined;
+      throw error;
     }
   }
 
