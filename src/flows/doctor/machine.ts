@@ -72,13 +72,8 @@ function checkState(session: Session): Verdict {
   }
 }
 
-function unlessBroken(session: Session, check: (session: Session) => Verdict): Verdict {
-  try {
-    return check(session);
-  } catch {
-    return skipped("needs config.state");
-  }
-}
+const unlessBroken = (session: Session, check: (session: Session) => Verdict): Verdict =>
+  attempt(() => check(session)) ?? skipped("needs config.state");
 
 function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
   const agents = new Set(agentsOf(hosts.read()).map(agentId));
@@ -150,20 +145,14 @@ function checkClock({ configDir, now }: Session): Verdict {
   return warn(`something in ${configDir} was written ${ahead} s in the future`, "timedatectl");
 }
 
-function namesIn(directory: string): string[] {
+function attempt<T>(work: () => T): T | undefined {
   try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-const statOf = (path: string): Stats | undefined => {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
+    return work();
   } catch {
     return undefined;
   }
-};
+}
 
+const namesIn = (directory: string): string[] => attempt(() => readdirSync(directory)) ?? [];
+const statOf = (path: string): Stats | undefined => attempt(() => statSync(path));
 const modeOf = (found: Stats): string => `0${(found.mode & 0o777).toString(8)}`;

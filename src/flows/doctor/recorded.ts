@@ -7,6 +7,7 @@ import { providersOf } from "../../state/agent.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
 import type { Provider } from "../../state/providers.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
+import { own } from "../../text/own-property.js";
 import { isKey, nextName, rotateLine } from "../agent/api-key.js";
 import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
@@ -49,13 +50,13 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   if (keyName && (!key || !isKey(key)))
     return fail(key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`, rotateLine(ref));
   const known = providers.read().providers;
-  const own = [
+  const ofItsOwn = [
     ...Object.keys(record.channels ?? {}).flatMap((name) => secretsIn(manifest.channels, name)),
     ...Object.keys(record.mcp ?? {}).flatMap((name) => secretsIn(manifest.mcp, name)),
   ];
   const wanted: Needed[] = [
     ...[...new Set(providersOf(record))].flatMap((name) => providerSecrets(manifest, known[name], name)),
-    ...own.map((name) => ({ instance, name, fix: `clm agent configure ${ref} --stage channels` })),
+    ...ofItsOwn.map((name) => ({ instance, name, fix: `clm agent configure ${ref} --stage channels` })),
   ];
   const bad = wanted.flatMap(({ instance: whose, name, of = "", fix }) => {
     const value = secrets.get(whose, name);
@@ -74,8 +75,7 @@ const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.revea
 /** A secret that is referenced is fetched when needed, and cannot be missing here. */
 function providerSecrets(manifest: Manifest, provider: Provider | undefined, name: string): Needed[] {
   if (!provider) return [];
-  const asked = (Object.hasOwn(manifest.providers, provider.type) && manifest.providers[provider.type]?.fields) || [];
-  return asked
+  return (own(manifest.providers, provider.type)?.fields ?? [])
     .filter((field) => isNeeded(field) && !Object.hasOwn(provider.references ?? {}, field.name))
     .map(({ name: field, secret = "" }) => ({
       instance: { provider: name },
@@ -86,7 +86,7 @@ function providerSecrets(manifest: Manifest, provider: Provider | undefined, nam
 }
 
 const secretsIn = (types: Record<string, { fields: Field[] }>, name: string): string[] =>
-  ((Object.hasOwn(types, name) && types[name]?.fields) || []).filter(isNeeded).map(({ secret = "" }) => secret);
+  (own(types, name)?.fields ?? []).filter(isNeeded).map(({ secret = "" }) => secret);
 
 const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined && required;
 
