@@ -47,11 +47,8 @@ export function prepare(
     deny: patternsIn(options.denyTool),
     ...(options.redact && { redact: redacting((text) => ui.redact(text)) }),
   };
-  const {
-    messages: may,
-    title,
-    taken,
-  } = applyBoundary(boundary, { messages, earlier, title: chat.title ?? `from ${agent.name}` });
+  const conversation = { messages, earlier, title: chat.title ?? `from ${agent.name}` };
+  const { messages: may, title, taken } = applyBoundary(boundary, conversation);
   const fit = fitTo(may, target.context, options.fit ?? "refuse");
   const plan: HandoffPlan = {
     from: { agent: agentId(agent), session: chat.id },

@@ -8,9 +8,10 @@ import type { write } from "./commands.js";
 import { printResult } from "./view.js";
 
 export const run: Handler<typeof write> = async ({ args, options }, clm) => {
-  const { from, ifDigest, sudoPasswordFile } = options;
-  const bytes = from === undefined || from === "-" ? await piped(clm) : await contentOf(from);
-  const request = { file: args.file, bytes, only: from === undefined || from === "-", yes: clm.yes, ifDigest };
+  const { from = "-", ifDigest, sudoPasswordFile } = options;
+  const isPiped = from === "-";
+  const bytes = isPiped ? await piped(clm) : await contentOf(from);
+  const request = { file: args.file, bytes, only: isPiped, yes: clm.yes, ifDigest };
   const setting = { ...clm, sudoPasswordFile };
   printResult(clm, await withSession(setting, (session) => writeMemory(session, args.name, request)));
 };

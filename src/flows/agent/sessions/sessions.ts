@@ -68,10 +68,8 @@ export async function* readTranscripts(
   const target = await sessionTarget(session, ref);
   const { agent, store } = target;
   let none = true;
-  for await (const { session: row, messages = [], earlier = [] } of query(session, target, {
-    verb: "whole",
-    ...which,
-  })) {
+  const answers = query(session, target, { verb: "whole", ...which });
+  for await (const { session: row, messages = [], earlier = [] } of answers) {
     if (!row) continue;
     none = false;
     const { last_active: _, ...columns } = row;
