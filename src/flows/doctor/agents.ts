@@ -9,7 +9,6 @@ import { asFault, type Fault, isFault } from "../../errors.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import { ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
-import type { Host } from "../../state/hosts.js";
 import { type AgentStatus, saveStatuses, unanswered } from "../fleet/agent-status.js";
 import { byHost, rootOn } from "../fleet/host.js";
 import { probeAgentsOn } from "../fleet/probe-agents.js";
@@ -36,26 +35,25 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
 async function examineHost(session: Session, agents: readonly Agent[]): Promise<Finding[]> {
   const found = await probeAgentsOn(session, agents, { drift: true });
   saveStatuses(session, found);
-  const asked = found.flatMap(({ resolved }) => resolved ?? []);
-  const host = agents[0]?.host;
-  const { symptoms, clock, fault } = host && asked.length > 0 ? await askSymptoms(session, host, asked) : nothing;
+  const symptoms = await askSymptoms(session, found);
   return Promise.all(
-    found.map(async (each): Promise<Finding> => {
-      const own = each.resolved && symptoms[asked.indexOf(each.resolved)];
-      return { about: { agent: each.agent }, checks: await checksOf(session, each, { own, clock, fault }) };
-    }),
+    found.map(async (each) => ({
+      about: { agent: each.agent },
+      checks: await checksOf(session, each, symptoms),
+    })),
   );
 }
 
 interface HostSymptoms {
-  symptoms: (Symptoms | undefined)[];
+  symptomsOf: (agent: ResolvedAgent) => Symptoms | undefined;
   clock?: Clock | undefined;
   fault?: Fault | undefined;
 }
 
-const nothing: HostSymptoms = { symptoms: [] };
-
-async function askSymptoms(session: Session, host: Host, resolvedAgents: ResolvedAgent[]): Promise<HostSymptoms> {
+async function askSymptoms(session: Session, found: readonly AgentStatus[]): Promise<HostSymptoms> {
+  const agents = found.flatMap(({ resolved }) => resolved ?? []);
+  const host = found[0]?.agent.host;
+  if (!host || agents.length === 0) return { symptomsOf: () => undefined };
   try {
     const root = await rootOn(session, host);
     const asked = session.now().getTime();
@@ -64,13 +62,14 @@ async function askSymptoms(session: Session, host: Host, resolvedAgents: Resolve
       answered ??= session.now().getTime();
     };
     const asking = { host: host.name, what: "the history of its agents", timeout, signal: session.signal };
-    const { text, fault } = await askHostPartially(root, symptomsScript(resolvedAgents), { ...asking, onData: heard });
-    const symptoms = symptomsFrom(text, resolvedAgents.length).map((each) => each && withoutSecrets(session, each));
-    return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
+    const { text, fault } = await askHostPartially(root, symptomsScript(agents), { ...asking, onData: heard });
+    const symptoms = symptomsFrom(text, agents.length).map((each) => each && withoutSecrets(session, each));
+    const clock = clockFrom(text, asked, answered ?? asked);
+    return { symptomsOf: (agent) => symptoms[agents.indexOf(agent)], clock, fault };
   } catch (error) {
     session.signal.throwIfAborted();
     if (!isFault(error)) throw error;
-    return { symptoms: [], fault: error };
+    return { symptomsOf: () => undefined, fault: error };
   }
 }
 
@@ -82,9 +81,10 @@ const withoutSecrets = ({ ui }: Session, symptoms: Symptoms): Symptoms => ({
 async function checksOf(
   session: Session,
   found: AgentStatus,
-  { own: symptoms, clock, fault }: Omit<HostSymptoms, "symptoms"> & { own: Symptoms | undefined },
+  { symptomsOf, clock, fault }: HostSymptoms,
 ): Promise<Check[]> {
   const { agent, observation, resolved, wanted, key } = found;
+  const symptoms = resolved && symptomsOf(resolved);
   const { record } = agent;
   const manifest = resolved?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
   const recorded = checkRecorded(session, manifest, agent);
