@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { asAgent } from "../../src/agents/plan/as-agent.js";
+import { asAgent } from "../../src/agents/plan/account.js";
 
 const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 

@@ -3,6 +3,7 @@ import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
+import { firstPort } from "../plan/ports.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { isLoopback } from "../probe/proof/judge.js";
 import { proofLibrary } from "../probe/proof/library.js";
@@ -32,10 +33,8 @@ export const roomScript = (agent: ResolvedAgent): string =>
   probeScript(agent, proofLibrary, ["exec </dev/null", "probe_systemd", "probe_ports"]);
 
 /** The first free port. `taken` includes the ports of stopped agents. */
-export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly number[]): number | undefined {
-  for (let port = first; port <= last; port++) if (!taken.includes(port)) return port;
-  return undefined;
-}
+export const roomIn = ({ ports }: Dashboard, taken: readonly number[]): number | undefined =>
+  firstPort(ports, (port) => !taken.includes(port));
 
 export const holderScript = (agent: ResolvedAgent, unit: string, port: number): string =>
   portOwnerScript({ ...agent, unit, port });

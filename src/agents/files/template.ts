@@ -1,3 +1,5 @@
+import { own } from "../../text/own-property.js";
+
 type Value = string | number | boolean;
 
 interface Template {
@@ -55,7 +57,7 @@ function valueIn(part: string, text: string): Filled {
   const [, helper, name] = /^\{\{\s*(?:(\w+)\s+)?([A-Za-z_][\w-]*)\s*\}\}$/.exec(part) ?? [];
   if (name === undefined) throw beyond(text);
   if (helper === undefined) return { name, through: String };
-  const through = Object.hasOwn(helpers, helper) ? helpers[helper] : undefined;
+  const through = own(helpers, helper);
   if (!through) throw new Error(`there is no helper '${helper}'`);
   return { name, through };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, type Node, Pair, YAMLMap, YAMLSeq } from "yaml";
 import { Fault } from "../../errors.js";
+import { own } from "../../text/own-property.js";
 import { isRecord } from "../../text/record.js";
 import type { Tree } from "./tree.js";
 import { scalarFor, scalarValue, unwritable } from "./yaml-scalar.js";
@@ -79,7 +80,7 @@ export function removePath(branch: Branch, path: string, desired: unknown): bool
   for (const entry of [...branch.items]) {
     const key = String(treeOf(entry.key));
     const rest = restOf(path, key);
-    const kept = isRecord(desired) && Object.hasOwn(desired, key) ? desired[key] : undefined;
+    const kept = isRecord(desired) ? own(desired, key) : undefined;
     if (rest === undefined || (rest === "" && kept !== undefined && !isRecord(kept))) continue;
     let leaves = rest === "" && kept === undefined;
     // The path names the whole branch, of which some keys are desired.

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
+import { own } from "../../text/own-property.js";
 import type { Field } from "./manifest.js";
 
 export type Values = Record<string, string | Secret>;
@@ -58,7 +59,7 @@ function refused(field: Field, given: string, why: string): Fault {
 /** The given answers, with defaults for the others. */
 export function answered(fields: Field[], values: Values): Values {
   const all = fields.map(({ name, default: otherwise }) => {
-    const given = Object.hasOwn(values, name) ? values[name] : undefined;
+    const given = own(values, name);
     const text = given instanceof Secret ? given.reveal() : given;
     return [name, text ? given : otherwise] as const;
   });

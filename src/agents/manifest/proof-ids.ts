@@ -1,3 +1,5 @@
+import { own } from "../../text/own-property.js";
+
 /** The proofs of an agent. Causes in a manifest name these ids. */
 export const proofIds = [
   "version",
@@ -22,5 +24,5 @@ const formerIds: Record<string, ProofId> = {
   "gate.own": "auth.own-key",
 };
 
-export const currentId = (id: string): string => (Object.hasOwn(formerIds, id) ? (formerIds[id] ?? id) : id);
+export const currentId = (id: string): string => own(formerIds, id) ?? id;
 export type ProofId = (typeof proofIds)[number];

@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
+import { own } from "../../text/own-property.js";
 import { builtInTypes } from "./built-in.js";
 import { cachedTypes, cacheTypes } from "./cache.js";
 import type { LoadedType } from "./check.js";
@@ -34,7 +35,7 @@ export async function loadType(configDir: string, type: string): Promise<LoadedT
 }
 
 export function releaseOf(manifest: Manifest, version: string): Release {
-  const found = Object.hasOwn(manifest.versions, version) ? manifest.versions[version] : undefined;
+  const found = own(manifest.versions, version);
   if (found) return found;
   throw unknown(`${manifest.type} ${version} is not pinned`, version, Object.keys(manifest.versions));
 }

@@ -13,9 +13,7 @@ import { dotenvFile } from "../files/env-file.js";
 import { fill } from "../files/template.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { inRange, plainVersion } from "../manifest/versions.js";
-import { accountEnvironment } from "./environment.js";
-import { accountComment } from "./owner-tag.js";
-import { privatePaths } from "./private-paths.js";
+import { accountComment, accountEnvironment, privatePaths } from "./account.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 import { unitFile } from "./unit-file.js";
 

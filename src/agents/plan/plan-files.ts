@@ -3,10 +3,10 @@ import { absent, dir, file, type Operation } from "../../remote/operations/opera
 import { Secret } from "../../secret.js";
 import { dotenvFile } from "../files/env-file.js";
 import { mergeConfig } from "../files/yaml-merge.js";
-import { asAgent } from "./as-agent.js";
+import { asAgent } from "./account.js";
 import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
-import type { ObservedHost, ObservedText } from "./observed-host.js";
+import type { ObservedHost, ObservedText } from "./plan.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 export interface PlannedFile {

@@ -1,12 +1,11 @@
 import { quote } from "../../quote.js";
 import { absent, type Operation, type UnitOperation } from "../../remote/operations/operation.js";
 import type { AgentRecord } from "../../state/agent.js";
+import { accountComment } from "./account.js";
 import type { DesiredState } from "./desired-state.js";
 import { unwantedFiles } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
-import type { ObservedHost } from "./observed-host.js";
-import { directoryOperations, unitOperation, userOperations } from "./operations.js";
-import { accountComment } from "./owner-tag.js";
+import { accountOperations, directoryOperations, unitOperation, userOperations } from "./operations.js";
 import { fileOperations, type PlannedFile, planFiles } from "./plan-files.js";
 import { proxyOperations } from "./proxy-unit.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
@@ -20,6 +19,25 @@ export type ServiceState = "up" | "down" | "as-is";
 export function recordedServiceState({ down, onboarding }: AgentRecord): ServiceState {
   if (down) return "down";
   return onboarding.state === "ready" ? "up" : "as-is";
+}
+
+/** The part of an Observation that a plan needs. */
+export interface ObservedHost {
+  /** The comment of the agent's account. */
+  comment?: string;
+  unit: Record<string, string>;
+  /** The text of its unit, if requested. */
+  service: string;
+  systemd: number;
+  /** Variables of `.env`, each with the salted digest of its line, if requested. */
+  variables: Map<string, string>;
+  texts: Record<string, ObservedText>;
+}
+
+export interface ObservedText {
+  there: boolean;
+  /** Missing when the file could not be read as text. */
+  text?: string;
 }
 
 /** The operations that bring a host to a desired state, and their inputs. */
@@ -58,6 +76,18 @@ export function planFor(
     ...proxyOperations(agent, observation.systemd),
   ];
   return { agent, desired, observation, salt, serviceState, files, service: String(unit.content ?? ""), operations };
+}
+
+/** The operations of install, for an agent that is not configured yet: clm does not own its files' contents. */
+export function installedOperations(
+  agent: ResolvedAgent,
+  observation: ObservedHost,
+  mark: string | undefined,
+): Operation[] {
+  mustBeOurs(agent, observation, mark);
+  const { enabled: _, ...unit } = unitOperation(agent, observation.systemd);
+  const proxy = proxyOperations(agent, observation.systemd);
+  return mark === undefined ? proxy : [...accountOperations(agent, mark), unit, ...proxy];
 }
 
 /** An account without our comment is not clm's: neither it nor its home is touched. */

@@ -4,7 +4,7 @@ import { fileTemplate } from "../files/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
 import { fill } from "../files/template.js";
 import { inRange } from "../manifest/versions.js";
-import { environmentOf } from "./environment.js";
+import { environmentOf } from "./account.js";
 import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./proxy.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 import { hardeningOf } from "./unit-file.js";

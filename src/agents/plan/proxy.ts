@@ -1,9 +1,11 @@
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
+import { own } from "../../text/own-property.js";
 import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
+import { firstPort } from "./ports.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 export type ProxyType = NonNullable<Manifest["proxy"]>;
@@ -57,7 +59,7 @@ export const proxyProviders = ({ version }: ResolvedAgent, { providers }: ProxyT
 export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: string): void {
   const known = proxyProviders(agent, type);
   if (known.includes(provider)) return;
-  const later = Object.hasOwn(type.providers, provider) ? type.providers[provider]?.when : undefined;
+  const later = own(type.providers, provider)?.when;
   if (later) {
     throw new Fault("unsupported", `the proxy of ${agent.name} cannot lend ${provider}`, {
       why: `${agent.manifest.title} ${agent.version} cannot; versions ${later} can`,
@@ -71,13 +73,11 @@ export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: strin
 
 /** The current port, or the first free one. `taken` are the agents' ports; `listening` excludes the proxy's own unit. */
 export function proxyPort(
-  { ports: { first, last } }: ProxyType,
+  { ports }: ProxyType,
   kept: number | undefined,
   taken: readonly number[],
   listening: readonly number[],
 ): number | undefined {
   const isFree = (port: number) => !taken.includes(port) && !listening.includes(port);
-  if (kept !== undefined && isFree(kept)) return kept;
-  for (let port = first; port <= last; port++) if (isFree(port)) return port;
-  return undefined;
+  return kept !== undefined && isFree(kept) ? kept : firstPort(ports, isFree);
 }

@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.js";
+import { own } from "../../text/own-property.js";
 import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { noCapability } from "../manifest/no-capability.js";
@@ -14,8 +15,7 @@ export function activeRuntime({
   version,
   runtime,
 }: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): RuntimeType | undefined {
-  const { kind = "" } = runtime ?? {};
-  const type = Object.hasOwn(manifest.runtimes, kind) ? manifest.runtimes[kind] : undefined;
+  const type = own(manifest.runtimes, runtime?.kind ?? "");
   return type && inRange(version, type.when) ? type : undefined;
 }
 
@@ -28,7 +28,7 @@ export function runtimeName({ manifest, runtime }: Pick<ResolvedAgent, "manifest
 }
 
 export function runtimeTypeOf({ manifest, name, version }: ResolvedAgent, runtime: string): RuntimeType {
-  const type = Object.hasOwn(manifest.runtimes, runtime) ? manifest.runtimes[runtime] : undefined;
+  const type = own(manifest.runtimes, runtime);
   if (!type) throw noCapability(manifest, `runtime ${runtime}`);
   if (inRange(version, type.when)) return type;
   throw new Fault("unsupported", `${name} cannot run on ${type.title}`, {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { quote, sh } from "../../quote.js";
+import { environmentOf } from "./account.js";
 import reader from "./env-reader.sh?raw";
-import { environmentOf } from "./environment.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 import { type Confined, hardeningOf } from "./unit-file.js";
 

@@ -1,7 +1,8 @@
 import text from "../../../templates/agent.service.hbs?raw";
+import { own } from "../../text/own-property.js";
 import { fileTemplate } from "../files/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
-import { environmentOf } from "./environment.js";
+import { environmentOf } from "./account.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 import { activeRuntime } from "./runtime.js";
 
@@ -52,7 +53,7 @@ function sandboxOf(agent: Confined, systemd: number): { directives: string[]; om
   const known = sandbox(agent.paths.home).filter(({ since }) => since <= systemd);
   const inPlaceOf = ({ directive, relaxed }: SandboxDirective): string[] => {
     if (agent.relaxed && relaxed) return [];
-    return Object.hasOwn(instead, directive) ? (instead[directive] ?? []) : [directive];
+    return own(instead, directive) ?? [directive];
   };
   const omitted = known.filter((each) => !inPlaceOf(each).includes(each.directive));
   return { directives: known.flatMap(inPlaceOf), omitted: omitted.map(({ directive }) => directive) };

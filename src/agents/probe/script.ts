@@ -1,6 +1,6 @@
 import { quote, sh } from "../../quote.js";
 import { fill } from "../files/template.js";
-import { privatePaths } from "../plan/private-paths.js";
+import { privatePaths } from "../plan/account.js";
 import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import prelude from "./prelude.sh?raw";
 

@@ -1,6 +1,5 @@
 import type { Manifest } from "../../agents/manifest/manifest.js";
-import { freePort, objectionTo } from "../../agents/plan/free-port.js";
-import { type ChannelPort, channelPorts, takenPorts } from "../../agents/plan/ports.js";
+import { type ChannelPort, channelPorts, freePort, objectionTo, takenPorts } from "../../agents/plan/ports.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { Fault } from "../../errors.js";
 import type { AgentRecord } from "../../state/agent.js";

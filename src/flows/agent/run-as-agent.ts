@@ -1,4 +1,4 @@
-import { accountComment } from "../../agents/plan/owner-tag.js";
+import { accountComment } from "../../agents/plan/account.js";
 import { oneShotUnit, type RunAs } from "../../agents/plan/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";

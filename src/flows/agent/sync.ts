@@ -1,5 +1,5 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
-import { installedOperations } from "../../agents/plan/installed-operations.js";
+import { installedOperations } from "../../agents/plan/plan.js";
 import type { Proof } from "../../agents/probe/proof/proof.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import { flow } from "../flow.js";

@@ -1,9 +1,8 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { type DetailOptions, withDetails } from "../../agents/plan/details.js";
-import { installedOperations } from "../../agents/plan/installed-operations.js";
 import { type ManualDifference, orManualFix } from "../../agents/plan/manual-fix.js";
-import { changesIn, planFor, recordedServiceState } from "../../agents/plan/plan.js";
+import { changesIn, installedOperations, planFor, recordedServiceState } from "../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";

@@ -1,6 +1,7 @@
+import { fill } from "../../agents/files/template.js";
+import type { Manifest } from "../../agents/manifest/manifest.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
-import { addressOf } from "../../agents/plan/reach.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { parseStatusObservations, type StatusObservation } from "../../agents/probe/status/observation.js";
@@ -16,6 +17,8 @@ import type { Shell } from "../../remote/process.js";
 import { providersOf } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
+import type { Provider } from "../../state/providers.js";
+import { own } from "../../text/own-property.js";
 import type { Ui } from "../../ui/ui.js";
 import { apiKeyOf, keyRefOf } from "../agent/api-key.js";
 import { newSalt } from "../agent/salt.js";
@@ -223,21 +226,32 @@ async function targetFor(
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const { providers } = session.providers.read();
   const reach = (name = "") => {
-    const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
-    return provider && addressOf(manifest, provider.type, provider.fields);
+    const provider = own(providers, name);
+    return provider && addressOf(manifest, provider);
   };
-  const { provider: own } = agent.record;
+  const main = agent.record.provider;
   const expected = salt ? await (await loadDrift()).expectedOf(session, agent) : undefined;
   const others = [...new Set(providersOf(agent.record))].flatMap((name): [string, string][] => {
-    const address = name === own ? undefined : reach(name);
+    const address = name === main ? undefined : reach(name);
     return address ? [[name, address]] : [];
   });
   return {
     resolved: resolvedAgent(manifest, agent),
-    reach: reach(own),
+    reach: reach(main),
     others: Object.fromEntries(others),
     ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),
   };
+}
+
+/** The origin of a provider's API; undefined when the manifest names none. No credentials. */
+function addressOf({ providers }: Manifest, { type, fields }: Provider): string | undefined {
+  const { test } = own(providers, type) ?? {};
+  const url = (test && fill(test.url, fields)) || fields.endpoint;
+  try {
+    return url && `${new URL(url).origin}/`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** An agent without a key is probed without one. */

@@ -1,5 +1,5 @@
 import type { Secret } from "../../../secret.js";
-import { environmentOf } from "../../plan/environment.js";
+import { environmentOf } from "../../plan/account.js";
 import type { Derived, ManagedFile, Sources } from "../../plan/managed-file.js";
 import type { Plan } from "../../plan/plan.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";

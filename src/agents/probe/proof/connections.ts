@@ -1,3 +1,4 @@
+import { own } from "../../../text/own-property.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { brief } from "./judge.js";
 import type { Observation } from "./observation.js";
@@ -67,7 +68,7 @@ export function withoutSecretsIn(
 export function channelsOff(agent: ResolvedAgent, seen: Observation) {
   const channels = currentChannels(seen);
   return agent.channels.flatMap((name) => {
-    const { state = "not connected yet", error } = Object.hasOwn(channels, name) ? (channels[name] ?? {}) : {};
+    const { state = "not connected yet", error } = own(channels, name) ?? {};
     if (state === "connected") return [];
     const isPairing = agent.manifest.channels[name]?.pairing === true;
     return [{ name, state, how: `${state}${error ? `: ${brief(error)}` : ""}`, isPairing }];

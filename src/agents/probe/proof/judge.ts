@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { ChatDialect } from "../../chat/dialect.js";
 import { fill } from "../../files/template.js";
-import { privatePaths } from "../../plan/private-paths.js";
+import { privatePaths } from "../../plan/account.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
 import { addressText } from "./addresses.js";

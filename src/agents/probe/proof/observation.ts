@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { objectFrom } from "../../../text/json-object.js";
 import { namedByOthers } from "../../../text/own-property.js";
-import type { ObservedHost, ObservedText } from "../../plan/observed-host.js";
+import type { ObservedHost, ObservedText } from "../../plan/plan.js";
+import type { ListeningPort } from "../../plan/ports.js";
 import { parseLines, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
@@ -31,7 +32,7 @@ export interface Observation extends ObservedHost {
   serverLines?: string[];
   words: string[];
   /** Every listening port of the host. */
-  ports: { port: number; uid: number }[];
+  ports: ListeningPort[];
 }
 
 /** The process that has a socket; 0 when none was found. */
@@ -140,7 +141,7 @@ function channelFrom(entry: unknown): ChannelState {
   };
 }
 
-function portFrom(text: string): { port: number; uid: number } {
+function portFrom(text: string): ListeningPort {
   const [port, uid] = text.split("/").map(Number);
   return { port: port ?? 0, uid: uid ?? 0 };
 }

@@ -1,5 +1,5 @@
 import { sh } from "../../../quote.js";
-import { environmentOf } from "../../plan/environment.js";
+import { environmentOf } from "../../plan/account.js";
 import type { FileReads } from "../../plan/managed-file.js";
 import { proxyUnit } from "../../plan/proxy.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";

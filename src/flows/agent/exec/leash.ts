@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { accountComment } from "../../../agents/plan/owner-tag.js";
+import { accountComment } from "../../../agents/plan/account.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Connection } from "../../../remote/connection.js";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { defaultVersion, loadManifests, loadType, releaseOf } from "../../../agents/manifest/registry.js";
+import { accountComment } from "../../../agents/plan/account.js";
 import { newRecord } from "../../../agents/plan/new-record.js";
-import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";

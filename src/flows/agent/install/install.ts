@@ -1,7 +1,7 @@
 import type { Check } from "../../../agents/check.js";
 import { type Change, change as changeOf, changesOf } from "../../../agents/plan/change.js";
-import { freePort, objectionTo } from "../../../agents/plan/free-port.js";
 import { accountOperations, unitOperation } from "../../../agents/plan/operations.js";
+import { freePort, objectionTo } from "../../../agents/plan/ports.js";
 import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { type Operation, pkg } from "../../../remote/operations/operation.js";

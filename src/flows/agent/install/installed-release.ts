@@ -1,4 +1,4 @@
-import { accountComment } from "../../../agents/plan/owner-tag.js";
+import { accountComment } from "../../../agents/plan/account.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../../../agents/probe/version-line.js";
 import { Fault } from "../../../errors.js";

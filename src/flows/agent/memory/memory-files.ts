@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { findMemoryFile, type MemoryFile, type MemoryFormat } from "../../../agents/memory/memory.js";
-import { asAgent } from "../../../agents/plan/as-agent.js";
+import { asAgent } from "../../../agents/plan/account.js";
 import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";

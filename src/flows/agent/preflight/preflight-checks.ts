@@ -1,6 +1,6 @@
 import type { Check } from "../../../agents/check.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
-import { freePort, objectionTo, type PortQuestion } from "../../../agents/plan/free-port.js";
+import { freePort, objectionTo, type PortQuestion } from "../../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Facts } from "../../../remote/facts.js";
 import { judge } from "../../host/check.js";

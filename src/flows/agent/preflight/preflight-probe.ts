@@ -1,5 +1,5 @@
-import type { PortQuestion } from "../../../agents/plan/free-port.js";
 import { installerJob } from "../../../agents/plan/operations.js";
+import type { PortQuestion } from "../../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { parseLines, probeScript, versionCall } from "../../../agents/probe/script.js";
 import { sh } from "../../../quote.js";

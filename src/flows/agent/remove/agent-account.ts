@@ -1,5 +1,5 @@
 import { loadType } from "../../../agents/manifest/registry.js";
-import { accountComment } from "../../../agents/plan/owner-tag.js";
+import { accountComment } from "../../../agents/plan/account.js";
 import { pathsFor } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";

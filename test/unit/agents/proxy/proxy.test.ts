@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { flawsIn } from "../../../../src/agents/manifest/flaws.js";
 import type { Manifest } from "../../../../src/agents/manifest/manifest.js";
 import { manifestSchema } from "../../../../src/agents/manifest/manifest.js";
-import { installedOperations } from "../../../../src/agents/plan/installed-operations.js";
+import { installedOperations } from "../../../../src/agents/plan/plan.js";
 import { takenPorts } from "../../../../src/agents/plan/ports.js";
 import {
   mustServe,

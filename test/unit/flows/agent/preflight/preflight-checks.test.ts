@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { freePort, type PortQuestion } from "../../../../../src/agents/plan/free-port.js";
+import { freePort, type PortQuestion } from "../../../../../src/agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { checksWithoutRoot, preflightChecks } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
 import {
