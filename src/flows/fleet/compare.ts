@@ -1,6 +1,3 @@
-import { loadType } from "../../agents/manifest/registry.js";
-import { readsOf } from "../../agents/plan/managed-file.js";
-import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { parseStatusObservations } from "../../agents/probe/status/observation.js";
 import { driftScript } from "../../agents/probe/status/script.js";
 import { atMost } from "../../async/limit.js";
@@ -9,8 +6,9 @@ import type { Agent } from "../../state/agents.js";
 import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { type Drift, driftOnHost, expectedOf, unknownBy } from "./drift.js";
+import { type Drift, driftOnHost, unknownBy } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
+import { targetFor } from "./probe-agents.js";
 
 export interface AgentDrift {
   agent: Agent;
@@ -39,14 +37,7 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
   try {
     const [root, targets] = await Promise.all([
       rootOn(session, first.host),
-      Promise.all(
-        agents.map(async (agent) => {
-          const { manifest } = await loadType(session.configDir, agent.record.type);
-          const expected = await expectedOf(session, agent);
-          const reads = readsOf(expected && "files" in expected ? expected.files : []);
-          return { resolved: resolvedAgent(manifest, agent), expected, planned: { salt, reads } };
-        }),
-      ),
+      Promise.all(agents.map((agent) => targetFor(session, agent, salt))),
     ]);
     const { text, fault } = await askHostPartially(root, driftScript(targets), {
       host: first.host.name,
@@ -56,8 +47,8 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
     });
     const observations = parseStatusObservations(text, agents.length);
     const observed = agents.flatMap((agent, at) => {
-      const basics = observations[at]?.basics;
-      return basics ? [{ agent, basics, expected: targets[at]?.expected }] : [];
+      const [target, observation] = [targets[at], observations[at]];
+      return target && observation ? [{ agent, target, observation }] : [];
     });
     const drifts = await driftOnHost(session, root, observed, { salt });
     const driftOf = new Map(observed.map(({ agent }, at) => [agent, drifts[at]]));

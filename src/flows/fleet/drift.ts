@@ -33,8 +33,8 @@ export async function expectedOf(session: Session, agent: Agent): Promise<Expect
 
 export interface ObservedAgent {
   agent: Agent;
-  expected: Expected;
-  basics: Observation;
+  target: { expected?: Expected };
+  observation: { basics: Observation };
 }
 
 const maxTimeout = 60_000;
@@ -70,7 +70,7 @@ interface Comparison {
 
 async function comparisonOf(
   session: Session,
-  { agent, expected, basics: observation }: ObservedAgent,
+  { agent, target: { expected }, observation: { basics: observation } }: ObservedAgent,
   salt: string,
   details: DetailOptions,
 ): Promise<Comparison | Drift> {

@@ -75,36 +75,28 @@ export async function probeAgentsOn(
 ): Promise<AgentStatus[]> {
   const [first] = agents;
   if (!first) return [];
-  const total = timeout * Math.ceil(agents.length / few);
-  const deadline = session.clock.deadline(total, () => tooSlow(first.host, total, false));
-  const signal = AbortSignal.any([session.signal, deadline.signal]);
+  const probe = new HostProbe(session, first.host, timeout, agents.length);
   try {
     const salt = newSalt();
     // Reading manifests takes about as long as the handshake: both at once.
     const [root, targets] = await Promise.all([
-      waitFor(rootOn(session, first.host), { signal }),
+      probe.root(),
       Promise.all(agents.map((agent) => targetFor(session, agent, drift ? salt : undefined).catch(asFault))),
     ]);
     const able = agents.flatMap((agent, at) => {
       const target = targets[at];
       return target && !(target instanceof Fault) ? [{ agent, target, ...keyOf(session, agent, target) }] : [];
     });
-    const { observations, fault } = await observationsBy(root, first.host, {
-      script: statusScript(able.map(({ target }) => target)),
-      count: able.length,
-      signal: session.signal,
-      total,
-      timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
+    const { observations, fault } = await probe.ask(root, statusScript(able.map(({ target }) => target)), able.length, {
+      timeout: probe.left(drift ? driftShare : 0),
       stdin: able.map(({ secret }) => `${secret}\n`).join(""),
     });
     const observed = able.flatMap(({ agent, target, key }, at) => {
       const observation = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
-      return observation
-        ? [{ agent, target, key, observation, basics: observation.basics, expected: target.expected }]
-        : [];
+      return observation ? [{ agent, target, key, observation }] : [];
     });
     const drifts = drift
-      ? await (await loadDrift()).driftOnHost(session, root, observed, { salt, timeout: Math.max(1, deadline.left()) })
+      ? await (await loadDrift()).driftOnHost(session, root, observed, { salt, timeout: probe.left() })
       : [];
     const found = observed.map(({ agent, ...result }, at) =>
       statusFrom(session, agent, { ...result, drift: drifts[at] }),
@@ -117,35 +109,54 @@ export async function probeAgentsOn(
     session.signal.throwIfAborted();
     return agents.map((agent) => unreachable(session, agent, asFault(error)));
   } finally {
-    deadline.stop();
+    probe.end();
   }
 }
 
-interface Asking {
-  script: string;
-  stdin?: string;
-  count: number;
-  /** Milliseconds for this answer. */
-  timeout: number;
-  /** Milliseconds for the host in all, for the message. */
-  total: number;
-  signal: AbortSignal;
+/** One look at the agents of a host. Its time runs from the first packet to the last answer. */
+class HostProbe {
+  readonly #deadline;
+  readonly #total: number;
+
+  constructor(
+    private readonly session: Session,
+    private readonly host: Host,
+    timeout: number,
+    count: number,
+  ) {
+    this.#total = timeout * Math.ceil(count / few);
+    this.#deadline = session.clock.deadline(this.#total, () => tooSlow(host, this.#total, false));
+  }
+
+  root(): Promise<Shell> {
+    const signal = AbortSignal.any([this.session.signal, this.#deadline.signal]);
+    return waitFor(rootOn(this.session, this.host), { signal });
+  }
+
+  /** Milliseconds left, of which this share of the whole is kept for what comes later. */
+  left(share = 0): number {
+    return Math.max(1, this.#deadline.left() - this.#total * share);
+  }
+
+  /** The observations that arrived in time, and why the others did not. */
+  async ask(root: Shell, script: string, count: number, { stdin = "", timeout = this.left() } = {}): Promise<Answers> {
+    if (count === 0) return { observations: [] };
+    const { signal } = this.session;
+    const asking = { host: this.host.name, what: "how its agents are", stdin, timeout, signal };
+    const { text, fault } = await askHostPartially(root, script, asking);
+    const observations = parseStatusObservations(text, count);
+    const late = isFault(fault, "remote-timeout");
+    return { observations, fault: late ? tooSlow(this.host, this.#total, observations.some(Boolean)) : fault };
+  }
+
+  end(): void {
+    this.#deadline.stop();
+  }
 }
 
-/** The observations that arrived in time, and why the others did not. */
-async function observationsBy(
-  root: Shell,
-  host: Host,
-  { script, stdin = "", count, timeout, total, signal }: Asking,
-): Promise<{ observations: (StatusObservation | undefined)[]; fault?: Fault }> {
-  if (count === 0) return { observations: [] };
-  const asking = { host: host.name, what: "how its agents are", stdin, timeout, signal };
-  const { text, fault } = await askHostPartially(root, script, asking);
-  const observations = parseStatusObservations(text, count);
-  return {
-    observations,
-    fault: isFault(fault, "remote-timeout") ? tooSlow(host, total, observations.some(Boolean)) : fault,
-  };
+interface Answers {
+  observations: (StatusObservation | undefined)[];
+  fault?: Fault;
 }
 
 const tooSlow = ({ name }: Host, timeout: number, some: boolean): Fault =>
@@ -188,18 +199,10 @@ export async function quickProbeOn(
   });
   const [first] = known;
   if (!first) return before.map(() => undefined);
-  const { host } = first.found.agent;
-  const total = quickTimeout * Math.ceil(known.length / few);
-  const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
+  const probe = new HostProbe(session, first.found.agent.host, quickTimeout, known.length);
   try {
-    const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
-    const { observations } = await observationsBy(root, host, {
-      script: quickStatusScript(known.map(({ target }) => target)),
-      count: known.length,
-      timeout: Math.max(1, deadline.left()),
-      total,
-      signal: session.signal,
-    });
+    const script = quickStatusScript(known.map(({ target }) => target));
+    const { observations } = await probe.ask(await probe.root(), script, known.length);
     return before.map((found) => {
       const at = known.findIndex((each) => each.found === found);
       const { target, observation: whole } = known[at] ?? {};
@@ -214,11 +217,12 @@ export async function quickProbeOn(
     session.signal.throwIfAborted();
     return before.map(() => undefined);
   } finally {
-    deadline.stop();
+    probe.end();
   }
 }
 
-async function targetFor(
+/** What to ask about an agent. With a salt, also what its configuration should be. */
+export async function targetFor(
   session: Session,
   agent: Agent,
   salt: string | undefined,
