@@ -24,6 +24,12 @@ export function identityOfKey({ proofs, observation }: AgentStatus): "proven" | 
   return observation && refusesKey(observation.basics) ? "refused" : undefined;
 }
 
+/** The version of the program on the host, or what it said instead; the recorded one may differ. */
+export function reportedVersion({ agent, observation, resolved }: AgentStatus): string | undefined {
+  const said = observation?.basics.version;
+  return resolved && said && saysVersion(resolved, said) ? agent.record.version : said;
+}
+
 /** The configured runtime, and the setting and version on the host. */
 function runtimeOf({ agent, observation }: AgentStatus): object | null {
   const { runtime } = agent.record;
@@ -53,10 +59,8 @@ export function nextFor(found: AgentStatus): string | undefined {
 
 /** The status for JSON. Unknown values are null. */
 export function factsOf(found: AgentStatus): object {
-  const { agent, state, wanted, reason, at, provenAt, observation, resolved, proofs, model, drift, last, fault } =
-    found;
+  const { agent, state, wanted, reason, at, provenAt, observation, proofs, model, drift, last, fault } = found;
   const { version: recorded, ...identity } = identityOf(agent) as { version: string };
-  const said = observation?.basics.version;
   const { connected, total } = channelsOf(found);
   const unit = observation?.basics.unit;
   return {
@@ -68,7 +72,7 @@ export function factsOf(found: AgentStatus): object {
     reason: reason ?? null,
     seen_at: at,
     proven_at: provenAt ?? null,
-    version: resolved && said && saysVersion(resolved, said) ? recorded : (said ?? null),
+    version: reportedVersion(found) ?? null,
     recorded_version: recorded,
     provider: agent.record.provider ?? null,
     model: model ?? null,

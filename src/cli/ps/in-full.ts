@@ -6,6 +6,7 @@ import { providersOf } from "../../state/agent.js";
 import { size } from "../../ui/size.js";
 import { duration } from "../../ui/time.js";
 import { versionText } from "../agent-view.js";
+import { describe } from "../describe.js";
 import { changeText } from "../print-result.js";
 import { channelsOf, nextFor } from "./facts.js";
 import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
@@ -14,8 +15,8 @@ export function describeStatus(found: AgentStatus, now: Date): string {
   const { agent, state, reason, at, observation, model, drift } = found;
   const { record, host } = agent;
   const unit = observation?.basics.unit ?? {};
-  const seen = observation?.basics.version === undefined ? undefined : versionOf(found);
-  const lines: [string, string | string[] | undefined][] = [
+  const seen = versionOf(found);
+  return describe(12, [
     ["Agent", `${agent.name} on ${host.name} (${record.type})`],
     ["State", state],
     ["Reason", reason],
@@ -35,22 +36,20 @@ export function describeStatus(found: AgentStatus, now: Date): string {
     ["Disk", diskText(found)],
     ["Port", portText(found)],
     ["Provider", [record.provider, model].filter(Boolean).join(", ")],
-    ["Reached", reachLines(found)],
+    ["Reached", indented(reachLines(found))],
     [
       "Proxy",
       record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy status ${agent.ref}`,
     ],
     ["Runtime", record.runtime && (runtimeText(found) ?? "the agent's own")],
-    ["Channels", channelLines(found)],
-    ["Drift", driftLines(drift)],
+    ["Channels", indented(channelLines(found))],
+    ["Drift", indented(driftLines(drift))],
     ["Last error", observation?.lastError],
     ["Next", nextFor(found)],
-  ];
-  return lines.map(([title, value]) => row(title, [value ?? []].flat())).join("\n");
+  ]);
 }
 
-const row = (title: string, [first, ...rest]: string[]): string =>
-  [`${`${title}:`.padEnd(12)} ${first || "-"}`, ...rest.map((line) => `${" ".repeat(13)}${line}`)].join("\n");
+const indented = (lines: string[]): string => lines.join(`\n${" ".repeat(13)}`);
 
 function diskText({ observation }: AgentStatus): string | undefined {
   if (observation?.full) return observation.full === "blocks" ? "full" : "no inodes left";

@@ -1,5 +1,4 @@
 import { isWell, type State } from "../../agents/probe/status/judge.js";
-import { saysVersion } from "../../agents/probe/version-line.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
@@ -7,7 +6,7 @@ import type { Column } from "../../ui/table.js";
 import { age, duration } from "../../ui/time.js";
 import { versionText } from "../agent-view.js";
 import type { Context } from "../command.js";
-import { channelsOf, driftOf, identityOfKey } from "./facts.js";
+import { channelsOf, driftOf, identityOfKey, reportedVersion } from "./facts.js";
 
 /** Colours say nothing that the sign and the word do not. */
 const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> = {
@@ -111,10 +110,9 @@ const upText = ({ observation }: AgentStatus): string | undefined =>
 export const cpuText = ({ observation }: AgentStatus): string | undefined =>
   observation?.busy === undefined ? undefined : `${Math.round(observation.busy)}%`;
 
-/** The version that the program on the host reports; the recorded one may differ. */
-export function versionOf({ observation, resolved }: AgentStatus): string | undefined {
-  const said = observation?.basics.version;
-  return resolved && said && saysVersion(resolved, said) ? versionText(resolved.version) : said;
+export function versionOf(found: AgentStatus): string | undefined {
+  const version = reportedVersion(found);
+  return version && versionText(version);
 }
 
 export const runtimeText = ({ agent, observation }: AgentStatus): string | undefined =>

@@ -3,11 +3,11 @@ import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { type WatchOptions, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
 import type { AgentRef } from "../../names.js";
-import { type Agent, hostAndName } from "../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { jsonLine } from "../../ui/format.js";
+import { oneLine } from "../../ui/plain.js";
 import type { Context } from "../command.js";
-import { hasChanged, lineOf } from "./changes.js";
-import { factsOf } from "./facts.js";
+import { channelsOf, driftOf, factsOf } from "./facts.js";
 import { drawing } from "./screen.js";
 
 export async function watch(
@@ -17,7 +17,7 @@ export async function watch(
 ): Promise<number> {
   clm.untilStopped();
   const known = new Map<AgentRef, AgentStatus>();
-  const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : telling(clm);
+  const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : linesOn(clm);
   try {
     await watchAgents(session, {
       ...watching,
@@ -61,18 +61,38 @@ export interface Show {
   end(): void;
 }
 
-function telling({ ui, format, now }: Context): Show {
+/** Prints a line for each change. */
+function linesOn({ ui, format, now }: Context): Show {
   const tell = (data: object, line: () => string) =>
     format === "json" ? ui.data(data, jsonLine) : ui.out(`${line()}\n`);
   return {
     change: (found, before) => void tell(factsOf(found), () => lineOf(found, before)),
     forget: (agent) => {
       const at = now().toISOString();
-      const { host, name, record } = agent;
-      const gone = { agent: `${host.name}:${record.type}:${name}`, name, host: host.name, state: null, seen_at: at };
-      tell(gone, () => `${at} ${host.name}/${name} is removed`);
+      const { host, name } = agent;
+      const gone = { agent: agentId(agent), name, host: host.name, state: null, seen_at: at };
+      tell(gone, () => `${at} ${hostAndName(agent)} is removed`);
     },
     looked: () => {},
     end: () => {},
   };
+}
+
+/** Ignores numbers within a reason, which grow by themselves: "up for 12 s". */
+export const hasChanged = (before: AgentStatus, now: AgentStatus): boolean => comparable(before) !== comparable(now);
+
+function comparable(found: AgentStatus): string {
+  const { state, reason = "", drift, observation, wanted } = found;
+  const { unit, version } = observation?.basics ?? {};
+  const { connected, total } = channelsOf(found);
+  return JSON.stringify([
+    ...[state, wanted, reason.replace(/\d+/g, "0"), driftOf(drift), version],
+    ...[unit?.MainPID, unit?.NRestarts, connected, total],
+  ]);
+}
+
+/** `2026-01-02T03:04:05.000Z wolf-i/ada running -> failed: nothing listens on port 8642` */
+export function lineOf({ agent, state, reason, at }: AgentStatus, before: AgentStatus | undefined): string {
+  const change = before && before.state !== state ? `${before.state} -> ${state}` : state;
+  return `${at} ${hostAndName(agent)} ${change}${reason ? `: ${oneLine(reason)}` : ""}`;
 }
