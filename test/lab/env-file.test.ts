@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { dotenv } from "../../src/agents/files/dotenv.js";
-import { dotenvFile } from "../../src/agents/files/env-file.js";
+import { dotenv, dotenvFile } from "../../src/agents/files/dotenv.js";
 import { isFault } from "../../src/errors.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { converge } from "../../src/remote/operations/converge.js";

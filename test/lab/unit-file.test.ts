@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { dotenvFile } from "../../src/agents/files/env-file.js";
+import { dotenvFile } from "../../src/agents/files/dotenv.js";
 import { loadType, releaseOf } from "../../src/agents/manifest/registry.js";
 import { accountOperations, removalOperations, unitOperation } from "../../src/agents/plan/operations.js";
 import { pathsFor, type ResolvedAgent } from "../../src/agents/plan/resolved-agent.js";

@@ -1,4 +1,28 @@
+import text from "../../../templates/env.hbs?raw";
 import { Fault } from "../../errors.js";
+import { Secret } from "../../secret.js";
+import { fileTemplate } from "./file-template.js";
+
+const template = fileTemplate<{ entries: { name: string; value: string }[] }>(text, { dotenv });
+
+/** The text of an agent's `.env`. Values that readers would parse differently are refused. */
+export function dotenvFile(entries: ReadonlyMap<string, string | Secret>): Secret {
+  const revealed = [...entries].map(([name, value]) => ({
+    name,
+    value: value instanceof Secret ? value.reveal() : value,
+  }));
+  for (const { name, value } of revealed) mustNotMention(name, value, entries);
+  return new Secret(template({ entries: revealed }));
+}
+
+/** An agent may take a line with two known names for two lines that lost their newline. */
+function mustNotMention(name: string, value: string, entries: ReadonlyMap<string, unknown>): void {
+  const mentioned = [...entries.keys()].find((other) => other.includes("_") && value.includes(`${other}=`));
+  if (mentioned === undefined) return;
+  throw new Fault("bad-input", `the value of ${name} cannot be written to .env: it contains ${mentioned}=`, {
+    why: "the agent would take the rest for another variable",
+  });
+}
 
 /**
  * Quotes a value so that systemd (`EnvironmentFile=`) and python-dotenv read the same; refuses a value for
@@ -10,10 +34,15 @@ export function dotenv(name: string, value: string): string {
       why: "it should be letters, digits and _, and not begin with a digit",
     });
   }
-  const flaw = flaws.map((find) => find(name, value)).find((found) => found !== undefined);
-  if (flaw) {
-    throw new Fault("bad-input", `the value of ${name} cannot be written to .env: it ${flaw.has}`, { why: flaw.why });
+  const refused = (flaw: string, why: string) =>
+    new Fault("bad-input", `the value of ${name} cannot be written to .env: it ${flaw}`, { why });
+  for (const { of, found, has, why } of flaws) {
+    const [match] = of && !of.test(name) ? [] : (found.exec(value) ?? []);
+    if (match !== undefined) throw refused(typeof has === "string" ? has : has(match), why.replace("NAME", name));
   }
+  // The limit of execve.
+  if (Buffer.byteLength(`${name}=${value}`) > 131_071)
+    throw refused("is too long", "a variable and its value can have 131071 bytes");
   if (plain.test(value)) return value;
   // Inside '' systemd leaves a backslash alone; dotenv reads \\ and \' as one character.
   if (!/'|\\\\/.test(value)) return `'${value}'`;
@@ -23,55 +52,47 @@ export function dotenv(name: string, value: string): string {
 const plain = /^[A-Za-z0-9_./:@%+,=~^-]*$/;
 const names: Record<string, string> = { "\n": "a newline", "\r": "a carriage return", "\0": "a NUL" };
 
-const spelled = (character: string): string => {
+const hasCharacter = (character: string): string => {
   const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-  return names[character] ? `${names[character]} (${code})` : `the character ${code}`;
+  return `has ${names[character] ? `${names[character]} (${code})` : `the character ${code}`} in it`;
 };
 
-/** Each reports one flaw, without showing the value: at most the offending character. */
-const flaws: ((name: string, value: string) => { has: string; why: string } | undefined)[] = [
+interface Flaw {
+  /** Only in variables of these names. */
+  of?: RegExp;
+  found: RegExp;
+  /** The value is not shown: at most the offending character. */
+  has: string | ((found: string) => string);
+  /** NAME stands for the variable. */
+  why: string;
+}
+
+const flaws: Flaw[] = [
   // systemd and dotenv accept a newline in quotes, but an agent may split the file into lines.
-  (_, value) => {
-    const control = /(?!\t)\p{Cc}/u.exec(value)?.[0];
-    if (control === undefined) return;
-    return { has: `has ${spelled(control)} in it`, why: "the file is read line by line, as plain text" };
-  },
-  // systemd refuses the whole file for one such character.
-  (_, value) => {
-    const odd = /\p{Surrogate}|\p{Noncharacter_Code_Point}/u.exec(value)?.[0];
-    if (odd === undefined) return;
-    return { has: `has ${spelled(odd)} in it`, why: "it is not a valid character, and systemd would refuse the file" };
+  { found: /(?!\t)\p{Cc}/u, has: hasCharacter, why: "the file is read line by line, as plain text" },
+  {
+    found: /\p{Surrogate}|\p{Noncharacter_Code_Point}/u,
+    has: hasCharacter,
+    why: "it is not a valid character, and systemd would refuse the file",
   },
   // dotenv expands it in any quotes and has no escape for it; systemd expands nothing.
-  (_, value) =>
-    /\$\{[^}:]*(:-[^}]*)?\}/.test(value)
-      ? { has: "has $ with {…} behind it", why: "python-dotenv would replace it with the value of another variable" }
-      : undefined,
+  {
+    found: /\$\{[^}:]*(:-[^}]*)?\}/,
+    has: "has $ with {…} behind it",
+    why: "python-dotenv would replace it with the value of another variable",
+  },
   // dotenv takes the closing quote, and everything up to the next quote, as part of the value.
-  (_, value) =>
-    value.endsWith("\\")
-      ? { has: "ends with a backslash", why: "python-dotenv would read the next variable as part of it" }
-      : undefined,
-  (name, value) => {
-    const [foreign] = /_(KEY|TOKEN|SECRET)$/.test(name) ? (/[^\0-\x7f]/u.exec(value) ?? []) : [];
-    return foreign
-      ? { has: `has ${spelled(foreign)} in it`, why: `the agent drops non-ASCII characters from ${name}` }
-      : undefined;
+  { found: /\\$/, has: "ends with a backslash", why: "python-dotenv would read the next variable as part of it" },
+  {
+    of: /_(KEY|TOKEN|SECRET)$/,
+    found: /[^\0-\x7f]/u,
+    has: hasCharacter,
+    why: "the agent drops non-ASCII characters from NAME",
   },
   // An agent may take a line with two known names for two lines, and rewrite the file. These are the largest groups.
-  (_, value) => {
-    const [known] =
-      /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/.exec(value) ?? [];
-    return known
-      ? {
-          has: "has NAME= in it, with a name that the agent knows",
-          why: "the agent would take the rest for another variable",
-        }
-      : undefined;
+  {
+    found: /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/,
+    has: "has NAME= in it, with a name that the agent knows",
+    why: "the agent would take the rest for another variable",
   },
-  // The limit of execve.
-  (name, value) =>
-    Buffer.byteLength(`${name}=${value}`) > 131_071
-      ? { has: "is too long", why: "a variable and its value can have 131071 bytes" }
-      : undefined,
 ];

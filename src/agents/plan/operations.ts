@@ -9,7 +9,7 @@ import {
   unit,
   user,
 } from "../../remote/operations/operation.js";
-import { dotenvFile } from "../files/env-file.js";
+import { dotenvFile } from "../files/dotenv.js";
 import { fill } from "../files/template.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { inRange, plainVersion } from "../manifest/versions.js";

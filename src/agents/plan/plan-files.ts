@@ -1,7 +1,7 @@
 import { isFault } from "../../errors.js";
 import { absent, dir, file, type Operation } from "../../remote/operations/operation.js";
 import { Secret } from "../../secret.js";
-import { dotenvFile } from "../files/env-file.js";
+import { dotenvFile } from "../files/dotenv.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { asAgent } from "./account.js";
 import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { dotenvFile } from "../../../agents/files/env-file.js";
+import { dotenvFile } from "../../../agents/files/dotenv.js";
 import { Fault } from "../../../errors.js";
 import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
 import { changeSecrets } from "../../../flows/agent/secret/change.js";

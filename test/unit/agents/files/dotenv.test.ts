@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { dotenv } from "../../../../src/agents/files/dotenv.js";
-import { dotenvFile } from "../../../../src/agents/files/env-file.js";
+import { dotenv, dotenvFile } from "../../../../src/agents/files/dotenv.js";
 import { Secret } from "../../../../src/secret.js";
 
 interface Case {

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { dotenv } from "../../../../src/agents/files/dotenv.js";
-import { dotenvFile } from "../../../../src/agents/files/env-file.js";
+import { dotenv, dotenvFile } from "../../../../src/agents/files/dotenv.js";
 import reader from "../../../../src/agents/plan/env-reader.sh?raw";
 import { isFault } from "../../../../src/errors.js";
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { dotenvFile } from "../../../../src/agents/files/env-file.js";
+import { dotenvFile } from "../../../../src/agents/files/dotenv.js";
 import type { ManagedFile } from "../../../../src/agents/plan/managed-file.js";
 import { files } from "../../../../src/agents/program/files.js";
 import { Fault } from "../../../../src/errors.js";
