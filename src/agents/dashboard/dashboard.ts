@@ -5,7 +5,7 @@ import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
 import { firstPort } from "../plan/ports.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { isLoopback } from "../probe/proof/judge.js";
+import { isLoopback } from "../probe/proof/addresses.js";
 import { proofLibrary } from "../probe/proof/library.js";
 import type { Observation } from "../probe/proof/observation.js";
 import { portOwnerScript } from "../probe/proof/port-owner.js";

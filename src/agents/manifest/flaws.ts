@@ -41,42 +41,27 @@ export function flawsIn(manifest: Manifest): Flaw[] {
       ...fieldFlaws(fields, `mcp.${name}.fields`),
       ...templateFlaws(server, [...plainNames(fields), ...pathNames], `mcp.${name}.server`),
     ]),
-    ...templateFlaws(
-      manifest.render.map(({ env }) => env),
-      ["port", "api_key", "provider"],
-      "render",
-    ),
-    ...templateFlaws(
-      manifest.render.map(({ config }) => config),
-      ["port", "provider"],
-      "render",
-    ),
-    ...templateFlaws(manifest.paths, ["user", ...pathNames], "paths"),
-    ...templateFlaws(
-      manifest.install?.arguments.map(({ args }) => args),
-      ["version", "commit", ...pathNames],
-      "install.arguments",
-    ),
-    ...templateFlaws(manifest.version?.line, ["reports", "version"], "version.line"),
-    ...templateFlaws(manifest.version?.file, pathNames, "version.file"),
-    ...templateFlaws(manifest.backup.bundled, pathNames, "backup.bundled"),
-    ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
-    ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
-    ...templateFlaws(manifest.proxy?.unit, ["name"], "proxy.unit"),
-    ...templateFlaws(manifest.proxy?.args, ["provider", "port"], "proxy.args"),
-    ...templateFlaws(
-      Object.values(manifest.memory).map(({ path }) => path),
-      pathNames,
-      "memory",
-    ),
-    ...templateFlaws(
-      manifest.causes.map(({ next }) => next),
-      ["name", "host", "port"],
-      "causes",
-    ),
+    ...templatesIn(manifest).flatMap(([path, value, known]) => templateFlaws(value, known, path)),
     ...causeFlaws(manifest),
   ];
 }
+
+/** The templates of the manifest itself, with the values that they may name. */
+const templatesIn = (manifest: Manifest): [path: string, value: unknown, known: string[]][] => [
+  ["render", manifest.render.map(({ env }) => env), ["port", "api_key", "provider"]],
+  ["render", manifest.render.map(({ config }) => config), ["port", "provider"]],
+  ["paths", manifest.paths, ["user", ...pathNames]],
+  ["install.arguments", manifest.install?.arguments.map(({ args }) => args), ["version", "commit", ...pathNames]],
+  ["version.line", manifest.version?.line, ["reports", "version"]],
+  ["version.file", manifest.version?.file, pathNames],
+  ["backup.bundled", manifest.backup.bundled, pathNames],
+  ["unit.name", manifest.unit.name, ["name"]],
+  ["dashboard.args", manifest.dashboard?.args, ["port"]],
+  ["proxy.unit", manifest.proxy?.unit, ["name"]],
+  ["proxy.args", manifest.proxy?.args, ["provider", "port"]],
+  ["memory", Object.values(manifest.memory).map(({ path }) => path), pathNames],
+  ["causes", manifest.causes.map(({ next }) => next), ["name", "host", "port"]],
+];
 
 const pathNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);

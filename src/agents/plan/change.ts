@@ -3,22 +3,21 @@ import type { Report } from "../../remote/operations/converge.js";
 /** A difference between a host and its desired state. Printed, and in JSON, it is its text. */
 export type Difference = HostDifference | EntryDifference;
 
+const kinds = ["missing", "content", "restart", "override", "removed"] as const;
+
 /** A difference as the host reports it: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */
 export class HostDifference {
-  readonly kind: "missing" | "content" | "restart" | "override" | "removed" | "attribute";
+  readonly kind: (typeof kinds)[number] | "attribute";
 
   constructor(readonly text: string) {
     const [first = ""] = text.split(/[ :]/, 1);
-    this.kind = isKind(text) ? text : first === "restart" || first === "override" ? first : "attribute";
+    this.kind = kinds.find((kind) => kind === first) ?? "attribute";
   }
 
   toJSON(): string {
     return this.text;
   }
 }
-
-const isKind = (text: string): text is "missing" | "content" | "removed" =>
-  text === "missing" || text === "content" || text === "removed";
 
 /** A named part of a file, a variable or a dotted path, that is added, changed or removed. Never a value. */
 export class EntryDifference {

@@ -1,6 +1,7 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { isLoopback, judge } from "../../agents/probe/proof/judge.js";
+import { isLoopback } from "../../agents/probe/proof/addresses.js";
+import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";

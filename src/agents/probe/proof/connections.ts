@@ -1,8 +1,9 @@
 import { own } from "../../../text/own-property.js";
+import { fail, ok, warn } from "../../check.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { brief } from "./judge.js";
 import type { Observation } from "./observation.js";
-import type { Proof } from "./proof.js";
+import type { ProofVerdict } from "./proof.js";
 
 /** A channel as the agent last wrote it to gateway_state.json. */
 export interface ChannelState {
@@ -75,30 +76,22 @@ export function channelsOff(agent: ResolvedAgent, seen: Observation) {
   });
 }
 
-/** The proof that every configured channel is connected; none when channels were not probed or there are none. */
-export function judgeChannels(agent: ResolvedAgent, seen: Observation): Proof[] {
-  const names = agent.channels;
-  if (seen.channels === undefined || names.length === 0) return [];
-  const id = "channels";
-  if (seen.age === undefined) return [{ id, result: "skipped", reason: "needs unit" }];
+/** Every configured channel is connected. */
+export function judgeChannels(agent: ResolvedAgent, seen: Observation): ProofVerdict {
   const off = channelsOff(agent, seen);
-  if (off.length === 0) return [{ id, result: "ok", reason: `${names.join(", ")} connected` }];
+  if (off.length === 0) return ok(`${agent.channels.join(", ")} connected`);
   const reason = off.map(({ name, how }) => `${name} is ${how}`).join("; ");
   const fix = `clm agent configure ${agent.ref} --stage channels`;
-  if (off.every(({ isPairing }) => isPairing)) return [{ id, result: "warn", reason, fix }];
-  const isRefused = off.some(({ state }) => state === "fatal");
-  return [{ id, result: "fail", reason, cause: isRefused ? "refused" : "connecting", fix }];
+  if (off.every(({ isPairing }) => isPairing)) return warn(reason, fix);
+  return { ...fail(reason, fix), cause: off.some(({ state }) => state === "fatal") ? "refused" : "connecting" };
 }
 
-/** The proof that the agent gave up none of its configured MCP servers. */
-export function judgeServers(agent: ResolvedAgent, seen: Observation): Proof[] {
-  if (seen.serverLines === undefined || agent.servers.length === 0) return [];
-  const id = "mcp";
-  if (seen.age === undefined) return [{ id, result: "skipped", reason: "needs unit" }];
+/** The agent gave up none of its configured MCP servers. */
+export function judgeServers(agent: ResolvedAgent, seen: Observation): ProofVerdict {
   const lost = lostServers(agent, seen);
-  if (lost.length === 0) return [{ id, result: "ok", reason: `${agent.servers.join(", ")}: not given up` }];
+  if (lost.length === 0) return ok(`${agent.servers.join(", ")}: not given up`);
   const reason = lost.map(({ name, why }) => `MCP server ${name}: ${brief(why)}`).join("; ");
-  return [{ id, result: "fail", reason, fix: `clm agent configure ${agent.ref} --stage channels` }];
+  return fail(reason, `clm agent configure ${agent.ref} --stage channels`);
 }
 
 /** The configured servers that were given up and did not connect since. */

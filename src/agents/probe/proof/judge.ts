@@ -1,15 +1,16 @@
 import { basename } from "node:path";
 import type { ChatDialect } from "../../chat/dialect.js";
+import { fail, ok, skipped, warn } from "../../check.js";
 import { fill } from "../../files/template.js";
 import { privatePaths } from "../../plan/account.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
-import { addressText } from "./addresses.js";
+import { isLoopback, socketText } from "./addresses.js";
 import { judgeChat } from "./chat.js";
 import { judgeChannels, judgeServers } from "./connections.js";
 import { judgeListeners } from "./listeners.js";
 import type { Observation, Process } from "./observation.js";
-import type { Proof, ProofCause, ProofId } from "./proof.js";
+import type { Proof, ProofId, ProofVerdict } from "./proof.js";
 
 export interface JudgeOptions {
   /** The first observation, to count restarts since. */
@@ -20,15 +21,7 @@ export interface JudgeOptions {
   noChat?: string | undefined;
 }
 
-type Verdict = Omit<Proof, "id">;
-const ok = (reason: string): Verdict => ({ result: "ok", reason });
-const fail = (reason: string, fix: string, cause?: ProofCause): Verdict => ({
-  result: "fail",
-  reason,
-  ...(cause && { cause }),
-  fix,
-});
-const needs = (id: ProofId): Verdict => ({ result: "skipped", reason: `needs ${id}` });
+const needs = (id: ProofId): ProofVerdict => skipped(`needs ${id}`);
 
 /** Seconds a process must be up to count as steady. */
 export const minUptimeSeconds = 3;
@@ -43,17 +36,17 @@ export function judge(
 ): Proof[] {
   const port = judgePort(agent, seen);
   const reachable = port.result === "ok" && !seen.noBash;
-  const answers = (verdict: () => Verdict): Verdict =>
+  const answers = (verdict: () => ProofVerdict): ProofVerdict =>
     reachable ? verdict() : seen.noBash ? fail("the host has no bash", fixes(agent).again) : needs("port");
   const own = answers(() => judgeOwnKey(agent, seen.answers.own ?? 0));
-  const answered = (): Verdict => {
-    if (noChat !== undefined) return { result: "skipped", reason: noChat };
+  const answered = (): ProofVerdict => {
+    if (noChat !== undefined) return skipped(noChat);
     if (own.result !== "ok") return needs("auth.own-key");
-    return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : { result: "skipped", reason: "was not asked" };
+    return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : skipped("was not asked");
   };
   const { manifest, serves } = agent;
   const { models, chat: hasChat } = manifest.api;
-  // A type without versions, a key or a chat has nothing to prove there.
+  // A type without versions, a key or a chat has nothing to prove there, nor has an agent without channels.
   const applies: Partial<Record<ProofId, boolean>> = {
     version: manifest.version !== undefined || !seen.account,
     port: serves !== "none",
@@ -62,6 +55,8 @@ export function judge(
     "auth.wrong-key": models !== undefined,
     "auth.own-key": models !== undefined,
     chat: hasChat !== undefined,
+    channels: seen.channels !== undefined && agent.channels.length > 0,
+    mcp: seen.serverLines !== undefined && agent.servers.length > 0,
   };
   const proofs: Proof[] = [
     { id: "version", ...judgeVersion(agent, seen) },
@@ -75,8 +70,8 @@ export function judge(
     { id: "auth.wrong-key", ...answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)) },
     { id: "auth.own-key", ...own },
     { id: "chat", ...answered() },
-    ...judgeChannels(agent, seen),
-    ...judgeServers(agent, seen),
+    { id: "channels", ...(seen.age === undefined ? needs("unit") : judgeChannels(agent, seen)) },
+    { id: "mcp", ...(seen.age === undefined ? needs("unit") : judgeServers(agent, seen)) },
   ];
   return proofs.filter(({ id }) => applies[id] ?? true);
 }
@@ -94,7 +89,7 @@ export function fixes({ name, ref, host, unit, manifest, version, adopted }: Res
   };
 }
 
-function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observation): Verdict {
+function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observation): ProofVerdict {
   const { install } = fixes(agent);
   const wanted = versionLine(agent);
   if (!account) return fail(`there is no user ${agent.user} on the host`, install);
@@ -103,7 +98,7 @@ function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observati
   return fail(`it says '${brief(version)}' and should say '${wanted}'`, install);
 }
 
-function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
+function judgeFiles(agent: ResolvedAgent, { files }: Observation): ProofVerdict {
   const wrong = privatePaths(agent).flatMap(({ name, path, kind, mode }) => {
     const [isKind = "", owner, isMode] = (files[name] ?? "").split(":");
     if (isKind === "") return [`${path} is missing`];
@@ -120,28 +115,28 @@ function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
 const fileNames = (agent: ResolvedAgent): string[] =>
   privatePaths(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
 
-function judgeUnit(agent: ResolvedAgent, { unit }: Observation): Verdict {
+function judgeUnit(agent: ResolvedAgent, { unit }: Observation): ProofVerdict {
   const { start, journal, install } = fixes(agent);
   const { LoadState, ActiveState = "", SubState = "", Result, ExecMainStatus } = unit;
   if (LoadState === "not-found") return fail(`there is no unit ${agent.unit}`, install);
   if (ActiveState === "active" && SubState === "running") return ok(`${agent.unit} is active`);
-  if (ActiveState === "inactive") return fail(`${agent.unit} is stopped`, start, "down");
+  if (ActiveState === "inactive") return { ...fail(`${agent.unit} is stopped`, start), cause: "down" };
   const how = Result && Result !== "success" ? `, ${Result} ${ExecMainStatus}` : "";
-  const cause = ActiveState === "failed" ? "down" : undefined;
-  return fail(`${agent.unit} is ${ActiveState} (${SubState}${how})`, journal, cause);
+  const failed = fail(`${agent.unit} is ${ActiveState} (${SubState}${how})`, journal);
+  return ActiveState === "failed" ? { ...failed, cause: "down" } : failed;
 }
 
-function judgeSteady(agent: ResolvedAgent, seen: Observation, first: Observation): Verdict {
+function judgeSteady(agent: ResolvedAgent, seen: Observation, first: Observation): ProofVerdict {
   const { journal } = fixes(agent);
   const restarts = restartsOf(seen);
   const since = restarts - restartsOf(first);
   if (since > 0) return fail(`restarted ${times(since)} while it was watched`, journal);
   if (seen.age === undefined) return needs("unit");
   const up = `up for ${span(seen.age)}`;
-  if (seen.age < minUptimeSeconds) return fail(`${up} only`, journal, "young");
+  if (seen.age < minUptimeSeconds) return { ...fail(`${up} only`, journal), cause: "young" };
   if (restarts === 0) return ok(`${up}, never restarted`);
   if (seen.age >= restartWarningSeconds) return ok(`${up}, restarted ${times(restarts)} before that`);
-  return { result: "warn", reason: `${up}, restarted ${times(restarts)} just before that`, fix: journal };
+  return warn(`${up}, restarted ${times(restarts)} just before that`, journal);
 }
 
 export const restartsOf = ({ unit }: Observation): number => Number(unit.NRestarts ?? 0);
@@ -153,53 +148,41 @@ export function span(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
-function judgePort(agent: ResolvedAgent, { listeners, strangers }: Observation): Verdict {
+function judgePort(agent: ResolvedAgent, { listeners, strangers }: Observation): ProofVerdict {
   const { port } = agent;
   const { journal, otherPort } = fixes(agent);
-  const stranger = listeners.find(({ own }) => !own);
-  if (stranger) {
-    return fail(`another process has port ${port}: ${holderText(stranger)}`, otherPort, "foreign-listener");
-  }
-  const [other] = strangers;
-  if (other) {
-    return fail(
-      `another process has a connection of port ${port}: ${holderText(other)}`,
-      otherPort,
-      "foreign-listener",
-    );
-  }
+  const isForeign = (what: string, process: Process): ProofVerdict => ({
+    ...fail(`another process has ${what} ${port}: ${holderText(process)}`, otherPort),
+    cause: "foreign-listener",
+  });
+  const foreign = listeners.find(({ own }) => !own);
+  if (foreign) return isForeign("port", foreign);
+  if (strangers[0]) return isForeign("a connection of port", strangers[0]);
   const [first] = listeners;
-  if (!first) return fail(`nothing listens on port ${port}`, journal, "no-listener");
+  if (!first) return { ...fail(`nothing listens on port ${port}`, journal), cause: "no-listener" };
   const open = listeners.find(({ address }) => !isLoopback(address));
-  if (open) return fail(`it listens on ${hostPart(open.address)}:${port}, not only on loopback`, fixes(agent).again);
+  if (open) return fail(`it listens on ${socketText(open.address, port)}, not only on loopback`, fixes(agent).again);
   return ok(`127.0.0.1:${port} is held by its process ${first.pid}`);
 }
 
 const holderText = ({ pid, user, command }: Process): string =>
   pid === 0 ? "it cannot be seen which" : `pid ${pid}, user ${user}, ${command || "?"}`;
 
-// The kernel writes each group of four bytes in the machine's order: 127.0.0.1 is 0100007F.
-export const isLoopback = (hex: string): boolean =>
-  /^[0-9A-F]{6}7F$/.test(hex) ||
-  hex === "00000000000000000000000001000000" ||
-  /^0000000000000000FFFF0000[0-9A-F]{6}7F$/.test(hex);
-
-const hostPart = (hex: string): string => (hex.length > 8 ? `[${addressText(hex)}]` : addressText(hex));
 const gave = (status: number): string => (status === 0 ? "gave no answer" : `gave ${status}`);
 
-function judgeHealth(agent: ResolvedAgent, status: number): Verdict {
+function judgeHealth(agent: ResolvedAgent, status: number): ProofVerdict {
   const health = fill(agent.manifest.api.health, agent.settings) ?? "";
   return status === 200 ? ok(`${health} gave 200`) : fail(`${health} ${gave(status)}`, fixes(agent).journal);
 }
 
-function judgeClosed(agent: ResolvedAgent, key: string, status: number): Verdict {
+function judgeClosed(agent: ResolvedAgent, key: string, status: number): ProofVerdict {
   const { models } = agent.manifest.api;
   if (status === 401) return ok(`${models} with ${key} gave 401`);
   const said = `${models} with ${key} ${gave(status)}, and should give 401`;
   return fail(status === 200 ? `the API is open: ${said}` : said, fixes(agent).again);
 }
 
-function judgeOwnKey(agent: ResolvedAgent, status: number): Verdict {
+function judgeOwnKey(agent: ResolvedAgent, status: number): ProofVerdict {
   const { models } = agent.manifest.api;
   if (status === 200) return ok(`${models} with its own key gave 200`);
   if (status === 401) return fail(`it refuses its own key: ${models} gave 401`, fixes(agent).again);

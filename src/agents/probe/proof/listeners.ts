@@ -1,13 +1,12 @@
+import { fail, ok, skipped } from "../../check.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { addressText } from "./addresses.js";
+import { addressText, socketText } from "./addresses.js";
 import type { Observation, OpenPort } from "./observation.js";
-import type { Proof } from "./proof.js";
+import type { ProofVerdict } from "./proof.js";
 
 /** Processes of the agent have no port that other machines can reach, unless a channel is configured to. */
-export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observation): Omit<Proof, "id"> {
-  if (!openPorts) {
-    return { result: "skipped", reason: unit.MainPID && unit.MainPID !== "0" ? "was not looked at" : "needs unit" };
-  }
+export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observation): ProofVerdict {
+  if (!openPorts) return skipped(unit.MainPID && unit.MainPID !== "0" ? "was not looked at" : "needs unit");
   // Its own port, if any, is judged by the proof `port`.
   const others = openPorts.filter(({ port }) => port !== agent.port || agent.serves === "none");
   const unasked = others.filter((open) => !wasAsked(agent, open));
@@ -15,12 +14,11 @@ export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observ
   if (first) {
     const reason = `${unasked.map((open) => textOf(agent, open)).join("; ")}: not only on loopback`;
     const { ref } = agent;
-    const fix = channelAt(agent, first) ? `clm agent configure ${ref}` : `clm agent restart ${ref}`;
-    return { result: "fail", reason, fix };
+    return fail(reason, channelAt(agent, first) ? `clm agent configure ${ref}` : `clm agent restart ${ref}`);
   }
-  if (others.length === 0) return { result: "ok", reason: "its processes listen on loopback only" };
+  if (others.length === 0) return ok("its processes listen on loopback only");
   const asked = others.map((open) => textOf(agent, open)).join("; ");
-  return { result: "ok", reason: `on loopback, and as it was asked for: ${asked}` };
+  return ok(`on loopback, and as it was asked for: ${asked}`);
 }
 
 const channelAt = ({ listens = [] }: ResolvedAgent, { port }: OpenPort) => listens.find((each) => each.port === port);
@@ -34,6 +32,5 @@ function wasAsked(agent: ResolvedAgent, open: OpenPort): boolean {
 function textOf(agent: ResolvedAgent, open: OpenPort): string {
   const { address, port, pid, command } = open;
   const who = channelAt(agent, open)?.channel ?? `its process ${pid} (${command})`;
-  const text = addressText(address);
-  return `${who} listens on ${text.includes(":") ? `[${text}]` : text}:${port}`;
+  return `${who} listens on ${socketText(address, port)}`;
 }

@@ -16,29 +16,39 @@ export const portOwnerScript = (agent: ResolvedAgent): string =>
     "probe_port",
   ]);
 
-/** Why the agent's key must not be sent to its port: the port is not held by the agent's processes alone, on the loopback. */
-export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault | undefined {
-  const { ref, host, name, unit } = agent;
+export interface PortTrouble {
+  /** Another process holds the port, or a connection of it; or nothing listens there, for one of these reasons. */
+  door: "taken" | "gone" | "stopped" | "silent";
+  why: string[];
+}
+
+/** Undefined when the port is held by processes of the agent's unit alone, on the loopback. */
+export function portTrouble(agent: ResolvedAgent, seen: Observation): PortTrouble | undefined {
   const failed = judge(agent, seen).filter(({ id, result }) => (id === "unit" || id === "port") && result === "fail");
-  const port = failed.find(({ id }) => id === "port");
-  const { LoadState, ActiveState } = seen.unit;
-  if (!port) return undefined;
-  const doctor = `clm agent doctor ${ref}`;
+  if (!failed.some(({ id }) => id === "port")) return undefined;
   const why = failed.map(({ reason }) => reason);
-  const { listeners, strangers } = seen;
-  if (listeners.length + strangers.length > 0) {
+  if (seen.listeners.length + seen.strangers.length > 0) return { door: "taken", why };
+  if (seen.unit.LoadState === "not-found" || !seen.account) return { door: "gone", why };
+  return { door: seen.unit.ActiveState === "inactive" ? "stopped" : "silent", why };
+}
+
+/** Why the agent's key must not be sent to its port. */
+export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault | undefined {
+  const trouble = portTrouble(agent, seen);
+  if (!trouble) return undefined;
+  const { ref, host, name, unit } = agent;
+  const { door, why } = trouble;
+  const next = `clm agent doctor ${ref}`;
+  if (door === "taken") {
+    const { listeners, strangers } = seen;
     const what = `the key of ${name} was not sent: its port on ${host} is not its own alone`;
-    return new Fault("check-failed", what, { why, next: doctor, data: { listeners, strangers } });
+    return new Fault("check-failed", what, { why, next, data: { listeners, strangers } });
   }
-  if (LoadState === "not-found" || !seen.account) {
-    return new Fault("not-ready", `${name} is not on ${host} any more`, { why, next: doctor, data: { door: "gone" } });
+  const data = { door };
+  if (door === "stopped") {
+    const start = `clm agent start ${ref}`;
+    return new Fault("not-ready", `${name} is stopped`, { why: `${unit} on ${host}`, next: start, data });
   }
-  if (ActiveState === "inactive") {
-    return new Fault("not-ready", `${name} is stopped`, {
-      why: `${unit} on ${host}`,
-      next: `clm agent start ${ref}`,
-      data: { door: "stopped" },
-    });
-  }
-  return new Fault("not-ready", `${name} does not listen on ${host}`, { why, next: doctor, data: { door: "silent" } });
+  const what = door === "gone" ? `${name} is not on ${host} any more` : `${name} does not listen on ${host}`;
+  return new Fault("not-ready", what, { why, next, data });
 }

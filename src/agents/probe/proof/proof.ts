@@ -7,6 +7,8 @@ export interface Proof extends Check<ProofId> {
   cause?: ProofCause;
 }
 
+export type ProofVerdict = Omit<Proof, "id">;
+
 /** Why a proof failed, where something depends on it. */
 export type ProofCause =
   /** The process has not been up for long enough yet. */
