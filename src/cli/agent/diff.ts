@@ -1,5 +1,5 @@
 import type { Handler } from "../command.js";
-import { printDifferences } from "../diff/differences.js";
+import { printDifferences } from "../diff/diff.js";
 import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { diff } from "./commands.js";
 

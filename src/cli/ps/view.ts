@@ -8,7 +8,7 @@ import { versionText } from "../agent-view.js";
 import type { Context } from "../command.js";
 import { channelsOf, driftOf, identityOfKey, reportedVersion } from "./facts.js";
 
-/** Colours say nothing that the sign and the word do not. */
+/** The worst first. Colours say nothing that the sign and the word do not. */
 const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> = {
   running: { style: "green", sign: "●", ascii: "+" },
   degraded: { style: "yellow", sign: "◐", ascii: "~" },

@@ -38,7 +38,7 @@ export async function watch(
           show.forget(agent);
         }
       },
-      tell: (_host, found) => {
+      tell: (found) => {
         for (const each of found) {
           const before = known.get(hostAndName(each.agent));
           known.set(hostAndName(each.agent), each);

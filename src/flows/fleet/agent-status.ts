@@ -47,15 +47,12 @@ export interface ProbeResult {
   provenAt?: string | undefined;
 }
 
-export function statusFrom(
-  session: Session,
-  agent: Agent,
-  { target, observation, key, drift, provenAt }: ProbeResult,
-): AgentStatus {
-  const { resolved } = target;
+export function statusFrom(session: Session, agent: Agent, result: ProbeResult): AgentStatus {
+  const { observation, key, drift } = result;
+  const { resolved } = result.target;
   const { record } = agent;
   const [wanted, at] = [wantedOf(agent), stamp(session)];
-  const { state, reason, proofs, strays } = judgeStatus(resolved, observation, {
+  const judgement = judgeStatus(resolved, observation, {
     wanted,
     key,
     unfinished: unfinished(agent),
@@ -63,20 +60,15 @@ export function statusFrom(
     ...(drift && record.status === "installed" && { drift: driftSummary(drift) }),
   });
   return {
+    ...result,
+    ...judgement,
     agent,
-    state,
+    resolved,
     wanted,
     at,
-    provenAt: provenAt ?? at,
-    observation,
-    resolved,
-    target,
-    key,
-    proofs,
-    drift,
-    ...(strays && { strays }),
+    provenAt: result.provenAt ?? at,
     model: modelOf(session.providers.read(), record),
-    reason: reason && session.ui.redact(reason),
+    reason: judgement.reason && session.ui.redact(judgement.reason),
   };
 }
 

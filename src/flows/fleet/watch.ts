@@ -14,7 +14,7 @@ export interface WatchOptions extends HostProbeOptions {
   /** Milliseconds between rounds. */
   every: number;
   /** Called for each host after a probe. */
-  tell: (host: Host, found: AgentStatus[]) => void;
+  tell: (found: AgentStatus[]) => void;
   /** Called before every round. */
   round: (agents: Agent[]) => void;
 }
@@ -33,12 +33,8 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   const { choose, every, tell, round } = watching;
   const { signal, now } = session;
   const hosts = new Map<string, Watched>();
-  const busy = new Map<string, Promise<void>>();
-  let failed: (error: unknown) => void = () => {};
-  const failure = new Promise<never>((_, reject) => {
-    failed = reject;
-  });
-  failure.catch(() => {});
+  const busy = new Set<string>();
+  const failure = new AbortController();
 
   async function probeHost(host: Host, agents: Agent[]): Promise<void> {
     const before = hosts.get(host.name);
@@ -46,16 +42,12 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
     const whole = !before || began - before.whole >= fullProbeInterval || !sameAgents(before.found, agents);
     const probed = whole
       ? await probeAgentsOn(session, agents, watching)
-      : await probeAgain(session, before.found, agents, { ...watching, tell: (found) => tell(host, found) });
-    const found = probed.map((each) =>
-      withLastStatus(
-        each,
-        before?.found.find(({ agent }) => isSame(agent, each.agent)),
-      ),
-    );
+      : await probeAgain(session, before.found, agents, watching);
+    const known = new Map(before?.found.map((each) => [agentId(each.agent), each]));
+    const found = probed.map((each) => withLastStatus(each, known.get(agentId(each.agent))));
     hosts.set(host.name, { found, whole: whole ? began : before.whole });
     if (whole) saveStatuses(session, found);
-    tell(host, found);
+    tell(found);
   }
 
   function start(): void {
@@ -67,32 +59,25 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
     for (const those of byHost(agents)) {
       const host = those[0]?.host;
       if (!host || busy.has(host.name)) continue;
-      const work = probeHost(host, those)
-        .catch((error) => signal.aborted || failed(error))
+      busy.add(host.name);
+      void probeHost(host, those)
+        .catch((error) => failure.abort(error))
         .finally(() => busy.delete(host.name));
-      busy.set(
-        host.name,
-        work.then(() => {}),
-      );
     }
   }
 
   try {
     for (;;) {
       start();
-      await Promise.race([sleep(every, undefined, { signal }), failure]);
+      await sleep(every, undefined, { signal: AbortSignal.any([signal, failure.signal]) });
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw failure.signal.aborted ? failure.signal.reason : error;
   } finally {
-    saveStatuses(
-      session,
-      [...hosts.values()].flatMap(({ found }) => found),
-    );
+    const found = [...hosts.values()].flatMap((host) => host.found);
+    saveStatuses(session, found);
   }
 }
-
-const isSame = (one: Agent, other: Agent): boolean => agentId(one) === agentId(other);
 
 /** Whether the records are unchanged: another command may have stopped an agent, or given it another port. */
 const sameAgents = (found: AgentStatus[], agents: Agent[]): boolean =>
@@ -105,7 +90,7 @@ async function probeAgain(
   session: Session,
   before: AgentStatus[],
   agents: Agent[],
-  { tell, ...looking }: HostProbeOptions & { tell: (found: AgentStatus[]) => void },
+  { tell, ...looking }: WatchOptions,
 ): Promise<AgentStatus[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
   const quick = await quickProbeOn(session, known);

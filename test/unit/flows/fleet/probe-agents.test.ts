@@ -155,7 +155,7 @@ it("a watch uses its own observations, and stores them", async () => {
     (session, stop) =>
       watchAgents(session, {
         ...{ choose: () => [ada], every: 1, drift: false, round: () => {} },
-        tell: (_host, [found]) => {
+        tell: ([found]) => {
           if (!found) return;
           seen.push(found);
           if (found.observation && seen.length === 3) down = true;
