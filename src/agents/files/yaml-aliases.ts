@@ -12,6 +12,7 @@ import {
   YAMLSeq,
 } from "yaml";
 import { Fault } from "../../errors.js";
+import { defined } from "../../text/defined.js";
 import { type Branch, type Entry, isBranch, treeOf } from "./yaml-nodes.js";
 
 const isMerge = ({ key }: Entry): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
@@ -69,13 +70,8 @@ export function expandAliases(doc: Document.Parsed): void {
 }
 
 /** A collection's properties, without its items and its anchor. */
-const propertiesOf = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | YAMLSeq) => ({
-  ...(flow !== undefined && { flow }),
-  ...(comment !== undefined && { comment }),
-  ...(commentBefore !== undefined && { commentBefore }),
-  ...(spaceBefore !== undefined && { spaceBefore }),
-  ...(tag !== undefined && { tag }),
-});
+const propertiesOf = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | YAMLSeq) =>
+  defined({ flow, comment, commentBefore, spaceBefore, tag });
 
 /** `<<: {a: 1}` sets a to 1 unless the map itself has an a. */
 function merged(entries: Entry[]): Entry[] {

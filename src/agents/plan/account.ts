@@ -2,7 +2,7 @@ import { sh } from "../../quote.js";
 import { fill } from "../files/template.js";
 import { type AgentPaths, namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
-type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
+export type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
 
 /** The comment of an account that clm made. Accounts with any other comment are never touched. */
 export const accountComment = (mark: string): string => `clm agent ${mark}`;

@@ -19,28 +19,17 @@ export function changesIn(plan: Plan, report: Pick<Report, "results">): Change[]
   });
 }
 
-const entry =
-  (sign: EntryDifference["sign"]) =>
-  (name: string): EntryDifference =>
-    new EntryDifference(sign, name);
-
 function entriesIn(plan: Plan, { file: { content }, before = "", text }: PlannedFile): EntryDifference[] {
-  if (content.merge === "yaml") return keyEntries(leavesIn(before), leavesIn(String(text ?? "")));
+  if (content.merge === "yaml") return entriesBetween(leavesIn(before), leavesIn(String(text ?? "")));
   if (content.merge !== "variables" || !(text instanceof Secret)) return [];
   return variableEntries(plan, [...content.entries.keys()], text);
 }
 
 function variableEntries({ observation: { variables }, salt }: Plan, names: string[], text: Secret): EntryDifference[] {
   const digests = lineDigests(text, salt);
-  const isOther = (name: string): boolean => {
-    const digest = variables.get(name);
-    return Boolean(salt && digest) && digest !== digests.get(name);
-  };
-  return [
-    ...names.filter((name) => !variables.has(name)).map(entry("+")),
-    ...names.filter(isOther).map(entry("~")),
-    ...[...variables.keys()].filter((name) => !names.includes(name)).map(entry("-")),
-  ];
+  // Without a salt the host sends names alone.
+  const digestOf = (name: string) => (variables.get(name) === "" ? "" : (digests.get(name) ?? ""));
+  return entriesBetween(variables, new Map(names.map((name) => [name, digestOf(name)])));
 }
 
 /** By variable, the digest of its line, as the host computes it. */
@@ -52,12 +41,13 @@ export function lineDigests(text: Secret, salt: string): Map<string, string> {
 export const lineDigest = (salt: string, line: string): string =>
   createHash("sha256").update(`${salt}${line}\n`).digest("hex");
 
-function keyEntries(before: Map<string, string>, after: Map<string, string>): EntryDifference[] {
-  const isOther = ([path, value]: [string, string]) => before.has(path) && before.get(path) !== value;
+function entriesBetween(before: Map<string, string>, after: Map<string, string>): EntryDifference[] {
+  const entry = (sign: EntryDifference["sign"]) => (name: string) => new EntryDifference(sign, name);
+  const [were, are] = [[...before.keys()], [...after.keys()]];
   return [
-    ...[...after.keys()].filter((path) => !before.has(path)).map(entry("+")),
-    ...[...after].filter(isOther).map(([path]) => entry("~")(path)),
-    ...[...before.keys()].filter((path) => !after.has(path)).map(entry("-")),
+    ...are.filter((name) => !before.has(name)).map(entry("+")),
+    ...are.filter((name) => before.has(name) && before.get(name) !== after.get(name)).map(entry("~")),
+    ...were.filter((name) => !after.has(name)).map(entry("-")),
   ];
 }
 

@@ -4,13 +4,7 @@ import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { pathsFor } from "./resolved-agent.js";
 
-export interface NewAgent {
-  name: string;
-  version: string;
-  port: number;
-  mark: string;
-  relaxed: boolean;
-}
+type NewAgent = { name: string; mark: string; relaxed: boolean } & Pick<AgentRecord, "version" | "port">;
 
 export function newRecord(manifest: Manifest, { name, version, port, mark, relaxed }: NewAgent): AgentRecord {
   const unit = fill(manifest.unit.name, { name });

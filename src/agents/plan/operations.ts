@@ -14,8 +14,9 @@ import { fill } from "../files/template.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { inRange, plainVersion } from "../manifest/versions.js";
 import { accountComment, accountEnvironment, privatePaths } from "./account.js";
+import { proxyOf, proxyProviders } from "./proxy.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
-import { unitFile } from "./unit-file.js";
+import { proxyUnitFile, unitFile } from "./unit-file.js";
 
 /** The account, and the files that must exist before the installer runs: it creates its own when they are missing. */
 export function accountOperations(resolved: ResolvedAgent, mark: string): Operation[] {
@@ -72,6 +73,15 @@ export function installerOperation(agent: ResolvedAgent, installerPath: string):
 /** The agent's unit, disabled: until the agent is ready, only clm starts it. */
 export const unitOperation = (resolved: ResolvedAgent, systemd: number): UnitOperation =>
   unit(resolved.unit, { content: unitFile(resolved, systemd), enabled: false });
+
+/** The proxy's unit, running even while the agent is stopped: it needs only its login. None when the version has no proxy. */
+export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOperation[] {
+  const proxy = proxyOf(agent);
+  const type = agent.manifest.proxy;
+  if (!proxy || !type || !inRange(agent.version, type.when)) return [];
+  if (!proxyProviders(agent, type).includes(proxy.provider)) return [];
+  return [unit(proxy.unit, { content: proxyUnitFile(agent, proxy, type, systemd), enabled: true, state: "started" })];
+}
 
 export const removalOperations = ({ unit: name, user: account }: Pick<ResolvedAgent, "unit" | "user">): Operation[] => [
   absent({ unit: name }),

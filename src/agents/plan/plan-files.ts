@@ -1,10 +1,11 @@
 import { isFault } from "../../errors.js";
 import { absent, dir, file, type Operation } from "../../remote/operations/operation.js";
 import { Secret } from "../../secret.js";
+import { defined } from "../../text/defined.js";
 import { dotenvFile } from "../files/dotenv.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { asAgent } from "./account.js";
-import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";
+import { type ManagedFile, ownedIn } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
 import type { ObservedHost, ObservedText } from "./plan.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
@@ -54,7 +55,7 @@ function planFile(
       const now = ownedIn(file);
       const gone = [...(owned ?? []).filter((each) => !now.includes(each)), ...content.always];
       const text = mergeConfig(before || undefined, content.tree, gone);
-      return { file, ...read(before), text, owned: now, notes: [] };
+      return { file, ...defined({ before }), text, owned: now, notes: [] };
     }
     case "derived": {
       const paths: Record<string, string> = { ...content.reads, [id]: path };
@@ -63,18 +64,14 @@ function planFile(
         planned: (other) => revealed(earlier.find((each) => each.file.id === other)?.text),
         owned,
       });
-      return derived.leave ? undefined : fromDerived(file, derived, textOf(agent, path, texts[id]));
+      if (derived.leave) return undefined;
+      const before = textOf(agent, path, texts[id]);
+      const { text, notes = [], made } = derived;
+      return { file, ...defined({ before, owned: derived.owned }), text, notes, made };
     }
   }
 }
 
-const fromDerived = (
-  file: ManagedFile,
-  { text, owned, notes = [], made }: Derived,
-  before: string | undefined,
-): PlannedFile => ({ file, ...read(before), text, ...(owned && { owned }), notes, made });
-
-const read = (before: string | undefined): { before?: string } => (before === undefined ? {} : { before });
 const revealed = (text: PlannedFile["text"]): string => (text instanceof Secret ? text.reveal() : String(text ?? ""));
 
 /** The text of a file on the host; undefined when it does not exist. */

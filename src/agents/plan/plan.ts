@@ -5,9 +5,14 @@ import { accountComment } from "./account.js";
 import type { DesiredState } from "./desired-state.js";
 import { unwantedFiles } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
-import { accountOperations, directoryOperations, unitOperation, userOperations } from "./operations.js";
+import {
+  accountOperations,
+  directoryOperations,
+  proxyOperations,
+  unitOperation,
+  userOperations,
+} from "./operations.js";
 import { fileOperations, type PlannedFile, planFiles } from "./plan-files.js";
-import { proxyOperations } from "./proxy-unit.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 export { changesIn } from "./differences.js";

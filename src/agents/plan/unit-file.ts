@@ -1,12 +1,17 @@
-import text from "../../../templates/agent.service.hbs?raw";
+import agentText from "../../../templates/agent.service.hbs?raw";
+import proxyText from "../../../templates/proxy.service.hbs?raw";
 import { own } from "../../text/own-property.js";
 import { fileTemplate } from "../files/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
-import { environmentOf } from "./account.js";
+import { fill } from "../files/template.js";
+import { type Account, environmentOf } from "./account.js";
+import type { AgentProxy, ProxyType } from "./proxy.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 import { activeRuntime } from "./runtime.js";
 
-const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
+const helpers = { word: unitWord, path: unitPath };
+const agentTemplate = fileTemplate<object>(agentText, helpers);
+const proxyTemplate = fileTemplate<object>(proxyText, helpers);
 
 /** A sandbox directive, and the systemd version that introduced it. */
 interface SandboxDirective {
@@ -63,15 +68,13 @@ function sandboxOf(agent: Confined, systemd: number): { directives: string[]; om
 export const hardeningOf = (agent: Confined, systemd: number): string[] => sandboxOf(agent, systemd).directives;
 
 export function unitFile(agent: ResolvedAgent, systemd: number): string {
-  const { manifest, name, user, unit, relaxed, paths } = agent;
+  const { manifest, name, unit, relaxed, paths } = agent;
   const { directives, omitted } = sandboxOf(agent, systemd);
-  return template({
+  return agentTemplate({
+    ...processOf(agent),
     unit,
     description: `${manifest.title} ${name}`.replaceAll("%", "%%"),
-    user,
-    home: paths.home,
     env: paths.env,
-    environment: Object.entries(environmentOf(agent)).map(([key, value]) => `${key}=${value}`),
     command: commandOf(agent),
     service: manifest.unit.service,
     relaxed,
@@ -80,6 +83,30 @@ export function unitFile(agent: ResolvedAgent, systemd: number): string {
     hardening: directives,
   });
 }
+
+/** The unit of its proxy, always in the full sandbox: neither a browser nor another runtime runs there. */
+export function proxyUnitFile(
+  { runtime: _, ...agent }: ResolvedAgent,
+  { provider, port }: AgentProxy,
+  { args, hopeless }: ProxyType,
+  systemd: number,
+): string {
+  const { manifest, name, paths } = agent;
+  const words = args.map((arg) => fill(arg, { provider, port }) ?? arg);
+  return proxyTemplate({
+    ...processOf(agent),
+    description: `${manifest.title} ${name}, proxy to ${provider}`.replaceAll("%", "%%"),
+    command: [unitWord(paths.launcher), ...words.map(unitArgument)].join(" "),
+    hopeless: hopeless.join(" "),
+    hardening: hardeningOf({ ...agent, relaxed: false }, systemd),
+  });
+}
+
+const processOf = (agent: Account): object => ({
+  user: agent.user,
+  home: agent.paths.home,
+  environment: Object.entries(environmentOf(agent)).map(([key, value]) => `${key}=${value}`),
+});
 
 function commandOf({ paths, manifest: { unit } }: ResolvedAgent): string {
   return [unitWord(paths.launcher), ...unit.args.map(unitArgument)].join(" ");

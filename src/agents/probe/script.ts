@@ -123,11 +123,16 @@ export function splitSections(text: string, count: number): string[] {
   return lines.map((each) => each.join("\n"));
 }
 
+export type ProbeLine = [key: string, value: string];
+
 /** The lines of a probe script, in order; undefined when it is incomplete. */
-export function parseLines(text: string): [key: string, value: string][] | undefined {
-  const lines = text.split("\n").map((line): [string, string] => {
+export function parseLines(text: string): ProbeLine[] | undefined {
+  const lines = text.split("\n").map((line): ProbeLine => {
     const at = line.indexOf("=");
     return [line.slice(0, at), line.slice(at + 1)];
   });
   return lines.some(([key]) => key === "end") ? lines : undefined;
 }
+
+export const allIn = (lines: readonly ProbeLine[], key: string): string[] =>
+  lines.flatMap(([name, value]) => (name === key ? [value] : []));

@@ -4,7 +4,7 @@ import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { oneShotUnit } from "../plan/transient-unit.js";
 import { proofLibrary } from "../probe/proof/library.js";
 import { type Observation, parseObservation } from "../probe/proof/observation.js";
-import { parseLines, probeScript } from "../probe/script.js";
+import { allIn, parseLines, probeScript } from "../probe/script.js";
 import library from "./proxy.sh?raw";
 
 export interface ProxyObservation extends Observation {
@@ -64,8 +64,8 @@ export const parseProxyObservation =
   (text: string): ProxyObservation | undefined => {
     const seen = parseObservation(text);
     if (!seen) return undefined;
-    const said = parseLines(text) ?? [];
-    const all = (key: string) => said.flatMap(([name, value]) => (name === key ? [value] : [])).join("");
+    const lines = parseLines(text) ?? [];
+    const all = (key: string) => allIn(lines, key).join("");
     const decoded = (key: string) => Buffer.from(all(key), "base64").toString("utf8");
     const says = saysIn(decoded("proxy"));
     return { ...seen, runsAs: all("runs_as"), logins: loginsIn(decoded("login"), status), ...(says && { says }) };

@@ -15,14 +15,6 @@ probe_login() {
 # The proxy's own report. No key is sent.
 probe_proxy() {
   [ "$ours" = yes ] || return 0
-  command -v curl >/dev/null || { say curl missing; return 0; }
   printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = 10\n' "$port" "$health" |
     curl -q --config - 2>/dev/null | head -c 4000 | in_pieces proxy
-}
-
-# The end of its log, when it is not up.
-probe_last_words() {
-  case $properties in *ActiveState=active*) return 0 ;; esac
-  probe_began
-  [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
 }

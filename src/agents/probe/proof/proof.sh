@@ -180,6 +180,13 @@ probe_words() {
   [ -z "$began" ] || errors_since "$began" | pieces word
 }
 
+# The last lines of the journal, of a unit that is not up.
+probe_last_words() {
+  case $properties in *ActiveState=active*) return 0 ;; esac
+  probe_began
+  [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
+}
+
 # Sets `began` to the start of its last run, in seconds since 1970, and `began_local` to the same as a log writes it;
 # empty if there was none. To the microsecond: the run before may have ended in the same second.
 probe_began() {

@@ -1,6 +1,7 @@
+import { defined } from "../../../text/defined.js";
 import { currentChannels } from "../proof/connections.js";
 import { type Observation, parseObservation } from "../proof/observation.js";
-import { parseLines, splitSections } from "../script.js";
+import { allIn, type ProbeLine, parseLines, splitSections } from "../script.js";
 
 export interface StatusObservation {
   basics: Observation;
@@ -49,50 +50,48 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
   const seen = parseObservation(text);
   if (!seen) return undefined;
   const lines = parseLines(text) ?? [];
-  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
   const said = new Map(lines);
   const [first, last] = [numbers(said.get("cpu.first")), numbers(said.get("cpu.last"))];
-  const busy = busyBetween(first, last);
   const [at, work] = last.length > 0 ? last : first;
-  const memory = Number(said.get("memory"));
-  const errors = all("error");
-  const lastError = errors.at(-1);
+  const errors = allIn(lines, "error");
+  const program = said.get("runtime-version");
   const reaches = lines.flatMap(([key, value]): [string, Reach][] => {
     const [word, name = ""] = key.split(/\.(.*)/s);
     return word === "reach" ? [[name, reachFrom(value, said.get(name ? `reach-status.${name}` : "reach-status"))]] : [];
   });
-  const reach = reaches.find(([name]) => name === "")?.[1];
   const others = reaches.filter(([name]) => name !== "");
-  const touched = said.get("touched");
   return {
     basics: seen,
     channels: currentChannels(seen),
-    words: [...errors, ...all("word")],
-    strays: { count: Number(said.get("strays") ?? 0), first: all("stray").map(strayFrom) },
-    ...(memory > 0 && { memory }),
-    ...(busy !== undefined && { busy }),
-    ...(at !== undefined && work !== undefined && { use: { at, work } }),
+    words: [...errors, ...seen.words],
+    strays: straysIn(lines),
     ...roomIn(numbers(said.get("room"))),
-    ...(lastError && { lastError }),
-    ...(reach && { reach }),
-    ...(others.length > 0 && { others: Object.fromEntries(others) }),
-    ...(said.has("runtime-version") && {
-      runtime: { setting: said.get("runtime") ?? "", version: versionIn(said.get("runtime-version")) },
+    ...defined({
+      memory: Number(said.get("memory")) || undefined,
+      busy: busyBetween(first, last),
+      use: at === undefined || work === undefined ? undefined : { at, work },
+      lastError: errors.at(-1) || undefined,
+      reach: reaches.find(([name]) => name === "")?.[1],
+      others: others.length > 0 ? Object.fromEntries(others) : undefined,
+      runtime: program === undefined ? undefined : { setting: said.get("runtime") ?? "", version: versionIn(program) },
+      touched: said.get("touched") || undefined,
     }),
-    ...(touched && { touched }),
   };
 }
 
 /** Empty when the program is not installed; `unknown` when it is and its version cannot be read. */
-const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
+const versionIn = (text: string): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
 
 /** Undefined when the output broke off. */
 export function straysFrom(text: string): StatusObservation["strays"] | undefined {
   const lines = parseLines(text);
-  if (!lines) return undefined;
-  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
-  return { count: Number(all("strays")[0] ?? 0), first: all("stray").map(strayFrom) };
+  return lines && straysIn(lines);
 }
+
+const straysIn = (lines: ProbeLine[]): StatusObservation["strays"] => ({
+  count: Number(allIn(lines, "strays")[0] ?? 0),
+  first: allIn(lines, "stray").map(strayFrom),
+});
 
 function strayFrom(text: string): Stray {
   const [pid = "", ...command] = text.split(" ");

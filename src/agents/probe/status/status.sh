@@ -34,13 +34,6 @@ find_group() {
   done 2>/dev/null <"$1/cgroup"
 }
 
-# The last lines of the journal, of an agent that is not up. Errors of its own log are read by probe_own_files.
-probe_last_words() {
-  case $properties in *ActiveState=active*) return 0 ;; esac
-  probe_began
-  [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
-}
-
 probe_health() {
   [ "$ours" = yes ] || return 0
   request health "$health" | curl -q --config - 2>/dev/null

@@ -1,5 +1,6 @@
 import { loadManifests } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { proxyOperations } from "../../../agents/plan/operations.js";
 import { mustBeOurs } from "../../../agents/plan/plan.js";
 import {
   type AgentProxy,
@@ -9,7 +10,6 @@ import {
   proxyTypeOf,
   proxyUnit,
 } from "../../../agents/plan/proxy.js";
-import { proxyOperations } from "../../../agents/plan/proxy-unit.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { ProxyObservation } from "../../../agents/proxy/probe.js";
 import { Fault } from "../../../errors.js";

@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { flawsIn } from "../../../../src/agents/manifest/flaws.js";
 import type { Manifest } from "../../../../src/agents/manifest/manifest.js";
 import { manifestSchema } from "../../../../src/agents/manifest/manifest.js";
+import { proxyOperations } from "../../../../src/agents/plan/operations.js";
 import { installedOperations } from "../../../../src/agents/plan/plan.js";
 import { takenPorts } from "../../../../src/agents/plan/ports.js";
 import {
@@ -16,7 +17,6 @@ import {
   proxyTypeOf,
   recordedProxyType,
 } from "../../../../src/agents/plan/proxy.js";
-import { proxyOperations } from "../../../../src/agents/plan/proxy-unit.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
