@@ -70,8 +70,9 @@ function textOf(path: string): string | undefined {
 }
 
 async function tableIn(file: string, text: string): Promise<Table> {
-  const content = file === builtIn ? ours(text) : undefined;
-  const models = modelsOf(file, content ?? (await asYaml(file, text)));
+  // The build turns our own file into JSON.
+  const isJson = file === builtIn && text.startsWith("{");
+  const models = modelsOf(file, isJson ? JSON.parse(text) : await asYaml(file, text));
   return new Map(
     Object.entries(models).map(([type, entries]) => {
       if (!isRecord(entries)) throw flawed(file, `models.${type} should be a map of model names`);
@@ -79,8 +80,6 @@ async function tableIn(file: string, text: string): Promise<Table> {
     }),
   );
 }
-
-const ours = (text: string): unknown => (text.startsWith("{") ? JSON.parse(text) : undefined);
 
 async function asYaml(file: string, text: string): Promise<unknown> {
   const { parseDocument } = await import("../../text/yaml.js");
@@ -91,13 +90,13 @@ async function asYaml(file: string, text: string): Promise<unknown> {
 }
 
 function modelsOf(file: string, content: unknown): Record<string, unknown> {
-  if (content === null || content === undefined) return {};
-  if (!isRecord(content)) throw flawed(file, "it should be a map with `models:`");
-  const stray = Object.keys(content).find((key) => key !== "models");
+  const members = content ?? {};
+  if (!isRecord(members)) throw flawed(file, "it should be a map with `models:`");
+  const stray = Object.keys(members).find((key) => key !== "models");
   if (stray !== undefined) throw flawed(file, `'${stray}' is not known here: provider types go below \`models:\``);
-  if (content.models === null || content.models === undefined) return {};
-  if (!isRecord(content.models)) throw flawed(file, "models should be a map of provider types");
-  return content.models;
+  const models = members.models ?? {};
+  if (!isRecord(models)) throw flawed(file, "models should be a map of provider types");
+  return models;
 }
 
 const fields = ["input", "output", "context"] as const;

@@ -193,24 +193,20 @@ export async function quickProbeOn(
   session: Session,
   before: readonly AgentStatus[],
 ): Promise<(AgentStatus | undefined)[]> {
-  const known = before.flatMap((found) => {
-    const { target, observation } = found;
-    return target && observation ? [{ found, target, observation }] : [];
-  });
+  const known = before.flatMap(({ agent, target, observation }) => (target && observation ? [{ agent, target }] : []));
   const [first] = known;
   if (!first) return before.map(() => undefined);
-  const probe = new HostProbe(session, first.found.agent.host, quickTimeout, known.length);
+  const probe = new HostProbe(session, first.agent.host, quickTimeout, known.length);
   try {
     const script = quickStatusScript(known.map(({ target }) => target));
     const { observations } = await probe.ask(await probe.root(), script, known.length);
+    const answers = new Map(known.map(({ agent }, at) => [agent, observations[at]]));
     return before.map((found) => {
-      const at = known.findIndex((each) => each.found === found);
-      const { target, observation: whole } = known[at] ?? {};
+      const { agent, target, observation: full, key, drift, provenAt } = found;
       // A slow agent would delay the others if it was fully probed every time.
-      if (!target || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
-      const quick = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
-      const observation = quick && refreshStatus(whole, quick);
-      const { agent, key, drift, provenAt } = found;
+      if (!target || !full) return isFault(found.fault, "remote-timeout") ? found : undefined;
+      const answer = answers.get(agent);
+      const observation = answer && refreshStatus(full, withoutSecrets(session.ui, answer, target.resolved));
       return observation && statusFrom(session, agent, { target, observation, key, drift, provenAt });
     });
   } catch {

@@ -35,6 +35,7 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   const hosts = new Map<string, Watched>();
   const busy = new Set<string>();
   const failure = new AbortController();
+  const ended = AbortSignal.any([signal, failure.signal]);
 
   async function probeHost(host: Host, agents: Agent[]): Promise<void> {
     const before = hosts.get(host.name);
@@ -69,7 +70,7 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   try {
     for (;;) {
       start();
-      await sleep(every, undefined, { signal: AbortSignal.any([signal, failure.signal]) });
+      await sleep(every, undefined, { signal: ended });
     }
   } catch (error) {
     if (!signal.aborted) throw failure.signal.aborted ? failure.signal.reason : error;

@@ -112,18 +112,20 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
   const differs = "unknown" in drift ? [] : drift;
   // A wrong version is a failed proof, and a difference, too.
   const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
-  return [
+  const problems = [
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
-    ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
+    full === "blocks" && "its disk is full",
+    full === "inodes" && "its disk has no inodes left",
     ...reachTroubles(observation),
-    ...[runtimeTrouble(agent, observation) ?? []].flat(),
-    ...[strayTrouble(agent, observation) ?? []].flat(),
-    ...(unanswered ? [unanswered] : []),
-    ...(key === "changing" ? ["a change of its key is not finished"] : []),
-    ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),
-    ...(untold.length > 0 ? [`not as configured: ${untold.map(({ what }) => what).join(", ")}`] : []),
-    ...("unknown" in drift ? [`drift is unknown: ${drift.unknown}`] : []),
+    runtimeTrouble(agent, observation),
+    strayTrouble(agent, observation),
+    unanswered,
+    key === "changing" && "a change of its key is not finished",
+    wanted === "rest" && differs.length === 0 && "it runs, though clm stopped it",
+    untold.length > 0 && `not as configured: ${untold.map(({ what }) => what).join(", ")}`,
+    "unknown" in drift && `drift is unknown: ${drift.unknown}`,
   ];
+  return problems.filter((problem) => typeof problem === "string");
 }
 
 /** Needs no action. */
