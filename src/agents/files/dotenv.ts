@@ -1,16 +1,14 @@
 import text from "../../../templates/env.hbs?raw";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
+import { plain } from "./env-draft.js";
 import { fileTemplate } from "./file-template.js";
 
 const template = fileTemplate<{ entries: { name: string; value: string }[] }>(text, { dotenv });
 
 /** The text of an agent's `.env`. Values that readers would parse differently are refused. */
 export function dotenvFile(entries: ReadonlyMap<string, string | Secret>): Secret {
-  const revealed = [...entries].map(([name, value]) => ({
-    name,
-    value: value instanceof Secret ? value.reveal() : value,
-  }));
+  const revealed = [...entries].map(([name, value]) => ({ name, value: plain(value) }));
   for (const { name, value } of revealed) mustNotMention(name, value, entries);
   return new Secret(template({ entries: revealed }));
 }
@@ -43,13 +41,13 @@ export function dotenv(name: string, value: string): string {
   // The limit of execve.
   if (Buffer.byteLength(`${name}=${value}`) > 131_071)
     throw refused("is too long", "a variable and its value can have 131071 bytes");
-  if (plain.test(value)) return value;
+  if (unquoted.test(value)) return value;
   // Inside '' systemd leaves a backslash alone; dotenv reads \\ and \' as one character.
   if (!/'|\\\\/.test(value)) return `'${value}'`;
   return `"${value.replace(/[\\"]/g, "\\$&")}"`;
 }
 
-const plain = /^[A-Za-z0-9_./:@%+,=~^-]*$/;
+const unquoted = /^[A-Za-z0-9_./:@%+,=~^-]*$/;
 const names: Record<string, string> = { "\n": "a newline", "\r": "a carriage return", "\0": "a NUL" };
 
 const hasCharacter = (character: string): string => {

@@ -1,7 +1,7 @@
 import type { Check } from "../../check.js";
 import type { ProofId } from "../../manifest/proof-ids.js";
 
-export { type ProofId, proofIds } from "../../manifest/proof-ids.js";
+export type { ProofId };
 
 export interface Proof extends Check<ProofId> {
   cause?: ProofCause;

@@ -14,23 +14,21 @@ import {
   withKeyTrouble,
 } from "./troubles.js";
 
-export const states = [
+export type State =
   /** Answers its own key and no other, without any problem. */
-  "running",
+  | "running"
   /** The same, with a problem. */
-  "degraded",
-  "starting",
-  "stopped",
+  | "degraded"
+  | "starting"
+  | "stopped"
   /** It should answer and does not. */
-  "failed",
+  | "failed"
   /** It answers without its key, or elsewhere than on the loopback. */
-  "exposed",
+  | "exposed"
   /** Its account or its unit does not exist. */
-  "gone",
+  | "gone"
   /** Its host does not answer. */
-  "unreachable",
-] as const;
-export type State = (typeof states)[number];
+  | "unreachable";
 
 export interface Judgement {
   state: State;
