@@ -1,8 +1,9 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { parseObservation } from "../../agents/probe/proof/observation.js";
+import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
 import { portOwnerFault, portOwnerScript } from "../../agents/probe/proof/port-owner.js";
 import { waitFor } from "../../async/wait.js";
+import type { Fault } from "../../errors.js";
 import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
 import { rootShellOf } from "../../remote/shared-shell.js";
@@ -13,12 +14,13 @@ import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./preconditions.js";
 
-export interface VerifiedApi {
+export interface VerifiedEndpoint {
   api: VerifiedPort;
   connection: Connection;
   resolved: ResolvedAgent;
-  key: Secret;
 }
+
+export type VerifiedApi = VerifiedEndpoint & { key: Secret };
 
 export interface VerifyOptions {
   stop?: AbortSignal;
@@ -27,11 +29,33 @@ export interface VerifyOptions {
 }
 
 /** The owner of the port is checked for each connection, before anything is sent on it. */
-export async function verifyPortOwner(
+export const verifyPortOwner = (session: Session, agent: Agent, options: VerifyOptions = {}): Promise<VerifiedApi> =>
+  verifiedEndpoint(session, agent, options, (resolved) => {
+    const keyRef = mustHaveKey(agent, resolved.manifest);
+    mustHaveOneKey(session, keyRef, agent.ref);
+    const { key } = apiKeyOf(session, keyRef);
+    const { name, unit, port } = resolved;
+    return { name, unit, port, faultOf: (observation) => portOwnerFault(resolved, observation), found: { key } };
+  });
+
+interface OwnedPort<T> {
+  /** Whose port it is, for messages. */
+  name: string;
+  unit: string;
+  port: number;
+  /** Why nothing may be sent to the port. */
+  faultOf: (observation: Observation) => Fault | undefined;
+  /** Also returned. */
+  found: T;
+}
+
+/** `portOf` chooses a port of the agent, or refuses. */
+export async function verifiedEndpoint<T>(
   session: Session,
   agent: Agent,
-  { stop = session.signal, probeTimeout = 30_000 }: VerifyOptions = {},
-): Promise<VerifiedApi> {
+  { stop = session.signal, probeTimeout = 30_000 }: VerifyOptions,
+  portOf: (resolved: ResolvedAgent) => OwnedPort<T>,
+): Promise<VerifiedEndpoint & T> {
   const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
   // Reading a manifest takes about as long as the handshake: do both at once.
@@ -39,21 +63,14 @@ export async function verifyPortOwner(
   connecting.catch(() => {});
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const keyRef = mustHaveKey(agent, manifest);
-  mustHaveOneKey(session, keyRef, agent.ref);
-  const { key } = apiKeyOf(session, keyRef);
+  const { name, unit, port, faultOf, found } = portOf(resolved);
   const connection = await waitFor(connecting, { signal });
-  const asking = { host: resolved.host, what: `who holds the port of ${resolved.name}`, timeout: probeTimeout, signal };
+  const asking = { host: resolved.host, what: `who holds the port of ${name}`, timeout: probeTimeout, signal };
+  const script = portOwnerScript({ ...resolved, unit, port });
   const probe = async () => {
-    const observation = await askHost(
-      await rootShellOf(connection),
-      portOwnerScript(resolved),
-      asking,
-      parseObservation,
-    );
-    const fault = portOwnerFault(resolved, observation);
+    const fault = faultOf(await askHost(await rootShellOf(connection), script, asking, parseObservation));
     if (fault) throw fault;
   };
-  const api = new VerifiedPort(connection, resolved.port, () => waitFor(probe(), { signal }));
-  return { api, connection, resolved, key };
+  const api = new VerifiedPort(connection, port, () => waitFor(probe(), { signal }));
+  return { api, connection, resolved, ...found };
 }

@@ -6,8 +6,9 @@ import { Fault } from "../../../errors.js";
 import { hasSecret } from "../../../secret-shapes.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findProvider, type Providers } from "../../../state/providers.js";
+import { defined } from "../../../text/defined.js";
 import { didYouMean } from "../../../text/nearest.js";
-import { namedByOthers } from "../../../text/own-property.js";
+import { namedByOthers, own } from "../../../text/own-property.js";
 import type { SecretSource } from "../../secret-source.js";
 import { withAbsolutePaths } from "../uploads.js";
 
@@ -94,11 +95,11 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
 
   const channels: NonNullable<AgentRecord["channels"]> = { ...record.channels };
   for (const [name, part] of Object.entries(changes.channels)) {
-    const type = partType(manifest.channels, name, "channel", [...alwaysOn]);
-    channels[name] = answeredPart(name, type.fields, channels[name] ?? {}, part, secrets);
+    const { fields } = mustBeKnown(manifest, "channels", name);
+    channels[name] = answeredPart(name, fields, channels[name] ?? {}, part, secrets);
   }
   for (const name of changes.withoutChannels) {
-    if (!Object.hasOwn(channels, name)) partType(manifest.channels, name, "channel", [...alwaysOn]);
+    if (!Object.hasOwn(channels, name)) mustBeKnown(manifest, "channels", name);
     delete channels[name];
   }
 
@@ -106,8 +107,8 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   for (const [name, part] of Object.entries(changes.mcp)) {
     if (part.server) mcp[name] = { server: part.server };
     else if (!mcp[name]?.server) {
-      const type = partType(manifest.mcp, name, "MCP server", []);
-      mcp[name] = { fields: answeredPart(name, type.fields, mcp[name]?.fields ?? {}, part, secrets) };
+      const { fields } = mustBeKnown(manifest, "mcp", name);
+      mcp[name] = { fields: answeredPart(name, fields, mcp[name]?.fields ?? {}, part, secrets) };
     }
   }
   for (const name of changes.withoutMcp) {
@@ -116,28 +117,33 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   }
 
   const settings = answeredPart("", manifest.settings, record.settings ?? {}, changes.settings, secrets);
-  const { provider, model, fallbacks = record.fallbacks, relaxed = record.relaxed } = changes;
-  const auxiliary = { ...record.auxiliary, ...changes.auxiliary };
+  const { provider = record.provider, fallbacks = record.fallbacks, relaxed = record.relaxed } = changes;
   // A model's name is valid only for its provider.
-  const sameProvider = provider === undefined || provider === record.provider;
-  const rest = without(record, ["model", "fallbacks", "auxiliary", "channels", "mcp", "settings", "relaxed"]);
-  const kept = model ?? (sameProvider ? record.model : undefined);
+  const { model = provider === record.provider ? record.model : undefined } = changes;
   return {
     secrets,
-    record: {
-      ...rest,
-      ...(provider && { provider }),
-      ...(kept && { model: kept }),
-      ...(fallbacks && fallbacks.length > 0 && { fallbacks }),
-      ...unlessEmpty("auxiliary", defined(auxiliary)),
-      ...unlessEmpty("channels", channels),
-      ...unlessEmpty("mcp", mcp),
-      ...unlessEmpty("settings", settings),
-      ...(relaxed && { relaxed }),
+    record: defined({
+      ...record,
+      provider,
+      model: model || undefined,
+      fallbacks: fallbacks?.length ? fallbacks : undefined,
+      auxiliary: unlessEmpty(auxiliaryAfter(record, changes)),
+      channels: unlessEmpty(channels),
+      mcp: unlessEmpty(mcp),
+      settings: unlessEmpty(settings),
+      relaxed: relaxed || undefined,
       onboarding: { ...record.onboarding, stages: withCompleted(record.onboarding.stages, changes.answered) },
-    },
+    }),
   };
 }
+
+/** The models for auxiliary tasks that the agent has with these changes. */
+export const auxiliaryAfter = (record: AgentRecord, changes: Changes): Record<string, Choice> =>
+  Object.fromEntries(
+    Object.entries({ ...record.auxiliary, ...changes.auxiliary }).flatMap(([task, choice]) =>
+      choice ? [[task, choice]] : [],
+    ),
+  );
 
 function mustBeAsked(manifest: Manifest, changes: Changes): void {
   const given = answersGiven(changes);
@@ -158,24 +164,16 @@ function withCompleted(before: Stages, answered: Changes["answered"] = {}): Stag
 /** `discord.token` of a channel, `command` of the agent itself. */
 export const flagName = (part: string, field: string): string => (part === "" ? field : `${part}.${field}`);
 
-export function without<T extends object, K extends keyof T & string>(whole: T, names: K[]): Omit<T, K> {
-  const kept = Object.entries(whole).filter(([name]) => !names.some((each) => each === name));
-  return Object.fromEntries(kept) as Omit<T, K>;
-}
+const unlessEmpty = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);
 
-export const defined = <V>(record: Record<string, V | undefined>): Record<string, V> =>
-  Object.fromEntries(Object.entries(record).filter((entry): entry is [string, V] => entry[1] !== undefined));
-
-const unlessEmpty = (key: string, value: object): object => (Object.keys(value).length > 0 ? { [key]: value } : {});
-
-function partType<T>(types: Record<string, T>, name: string, what: string, always: string[]): T {
-  const type = Object.hasOwn(types, name) ? types[name] : undefined;
+function mustBeKnown(manifest: Manifest, kind: "channels" | "mcp", name: string): { fields: Field[] } {
+  const type = own<{ fields: Field[] }>(manifest[kind], name);
   if (type) return type;
-  const known = Object.keys(types);
+  const known = Object.keys(manifest[kind]);
   const hint = didYouMean(name, known, `there are ${known.join(", ")}`);
-  throw new Fault("bad-input", `there is no ${what} called '${name}'`, {
+  throw new Fault("bad-input", `there is no ${kind === "mcp" ? "MCP server" : "channel"} called '${name}'`, {
     ...hint,
-    why: always.includes(name) ? "it is always on" : hint.why,
+    why: kind === "channels" && alwaysOn.includes(name) ? "it is always on" : hint.why,
     next: "clm agent channels",
   });
 }

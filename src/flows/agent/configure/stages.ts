@@ -5,7 +5,7 @@ import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
 import { defined } from "../../../text/defined.js";
 import { isBefore } from "../agent-record.js";
-import { answersGiven, type Changes, without } from "./changes.js";
+import { answersGiven, type Changes } from "./changes.js";
 
 export interface StageResult {
   name: StageName;
@@ -48,12 +48,11 @@ export function withProvider(
   answers: Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">,
   now: Date,
 ): AgentRecord {
-  const rest = without(record, ["provider", "model", "fallbacks", "auxiliary"]);
-  const before = without(record.onboarding.stages, ["validate"]);
+  const { validate: _, ...before } = record.onboarding.stages;
   const stages = { ...before, providers: { result: "complete" as const, at: now.toISOString() } };
   const { state } = record.onboarding;
   const next = state === "ready" ? "validate" : state === "providers" ? "identity" : state;
-  return { ...rest, ...defined(answers), onboarding: { state: next, stages } };
+  return defined({ ...record, ...answers, onboarding: { state: next, stages } });
 }
 
 interface Outcome {

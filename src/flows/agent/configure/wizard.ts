@@ -13,7 +13,7 @@ import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { missingProviders, missingProvidersFault } from "../missing-providers.js";
-import { answersGiven, type Changes, defined, flagName, type PartAnswers, withPartName } from "./changes.js";
+import { answersGiven, auxiliaryAfter, type Changes, flagName, type PartAnswers, withPartName } from "./changes.js";
 
 export interface Interview {
   resolved: ResolvedAgent;
@@ -91,10 +91,10 @@ async function askProvider(
   await askWithout(session, changes, { resolved: agent, record });
 }
 
-const recordWith = (record: AgentRecord, { provider, fallbacks, auxiliary }: Changes) => ({
-  provider: provider ?? record.provider,
-  fallbacks: fallbacks ?? record.fallbacks,
-  auxiliary: defined({ ...record.auxiliary, ...auxiliary }),
+const recordWith = (record: AgentRecord, changes: Changes) => ({
+  provider: changes.provider ?? record.provider,
+  fallbacks: changes.fallbacks ?? record.fallbacks,
+  auxiliary: auxiliaryAfter(record, changes),
 });
 
 /** Offers to drop fallbacks and tasks whose provider does not exist. */
