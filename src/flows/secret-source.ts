@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { promisify } from "node:util";
 import { readAll } from "../async/read-all.js";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
@@ -120,23 +120,35 @@ function fromVariable({ env }: Session, name: string, { what }: SecretLabel): st
   throw new Fault("bad-input", `${what} should be in $${name}, which is not set`, { next: `export ${name}` });
 }
 
-async function fromFile({ ui }: Session, path: string, { what }: SecretLabel): Promise<string> {
+async function fromFile(session: Session, path: string, { what }: SecretLabel): Promise<string> {
+  const failed = (why: string, cause?: unknown) => unreadable(what, path, why, cause);
+  return readPrivateFile(session, path, { maxBytes: largest, tooLong, failed });
+}
+
+interface PrivateFileOptions {
+  maxBytes: number;
+  /** Why a file with more bytes is refused. */
+  tooLong: string;
+  failed: (why: string, cause?: unknown) => Fault;
+}
+
+/** Reads a file with secrets. Warns when others can read it too. */
+export async function readPrivateFile(
+  { ui, signal }: Session,
+  path: string,
+  { maxBytes, tooLong, failed }: PrivateFileOptions,
+): Promise<string> {
+  const tooMuch = () => failed(tooLong);
   try {
-    const file = await open(path, "r");
-    try {
-      const { mode, size } = await file.stat();
-      if (size > largest) throw tooLong(what, path);
-      if (mode & 0o077) ui.warn(`others can read ${path}: ${sh`chmod 600 ${path}`}`);
-      return await collect(file.createReadStream({ autoClose: false }), () => tooLong(what, path));
-    } finally {
-      await file.close();
-    }
+    await using file = await open(path, "r");
+    const { mode, size } = await file.stat();
+    if (size > maxBytes) throw tooMuch();
+    if (mode & 0o077) ui.warn(`others can read ${path}: ${sh`chmod 600 ${path}`}`);
+    const stream = file.createReadStream({ autoClose: false });
+    return (await readAll(stream, { signal, maxBytes, tooMuch })).toString("utf8");
   } catch (error) {
-    if (error instanceof Fault) throw error;
-    throw new Fault("bad-input", `${what} cannot be read from ${path}`, {
-      why: (error as Error).message,
-      cause: error,
-    });
+    signal.throwIfAborted();
+    throw error instanceof Fault ? error : failed((error as Error).message, error);
   }
 }
 
@@ -152,63 +164,38 @@ async function fromStdin(session: Session, wanted: SecretLabel): Promise<string>
   const stdin = session.stdin();
   // On a terminal the input would be visible.
   if (stdin.isTTY) return ask(session, wanted);
-  const tooMuch = () => tooLong(wanted.what, "stdin");
+  const tooMuch = () => unreadable(wanted.what, "stdin", tooLong);
   return (await readAll(stdin, { signal: session.signal, maxBytes: largest, tooMuch })).toString("utf8");
 }
 
 /** Stderr is printed after the command ended, when the secret is known and can be redacted from it. */
 async function fromCommand({ ui, env, signal }: Session, command: string, { what }: SecretLabel): Promise<string> {
   const program = programOf([command]);
-  const child = spawn("/bin/sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const late = AbortSignal.timeout(commandTimeout);
-  const stop = () => {
-    child.kill();
-    // A child of it may hold these open forever.
-    child.stdout.destroy();
-    child.stderr.destroy();
-  };
-  const either = AbortSignal.any([signal, late]);
-  either.addEventListener("abort", stop, { once: true });
-  const ended = new Promise<number | string>((done, failed) => {
-    child.on("error", failed);
-    child.on("exit", (code, by) => done(code ?? by ?? "nothing"));
+  // A child of it may hold its output open forever: execFile stops reading when it kills the command.
+  const limits = { env, signal, timeout: commandTimeout, maxBuffer: largest };
+  const running = promisify(execFile)("/bin/sh", ["-c", command], limits);
+  running.child.stdin?.end();
+  const { stdout, stderr, ...ended } = await running.catch((error: ExecFileException & Output) => error);
+  signal.throwIfAborted();
+  if ("code" in ended && ended.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+    throw unreadable(what, `the command ${program}`, tooLong);
+  const secret = withoutNewline(stdout);
+  if (secret !== "") ui.hide(new Secret(secret));
+  if (stderr !== "") ui.say(withoutNewline(stderr));
+  if (!("code" in ended)) return stdout;
+  throw new Fault("local-setup", `${what} could not be read: the command ${program} failed`, {
+    why: ended.killed
+      ? `it did not end within ${commandTimeout / 1000} s`
+      : `it ended with ${ended.code ?? ended.signal}`,
   });
-  try {
-    const [stdout, stderr, exit] = await Promise.all([
-      collect(child.stdout, () => tooLong(what, `the command ${program}`)),
-      collect(child.stderr, () => tooLong(what, `the command ${program}`)),
-      ended,
-    ]);
-    signal.throwIfAborted();
-    const secret = withoutNewline(stdout);
-    if (secret !== "") ui.hide(new Secret(secret));
-    if (stderr !== "") ui.say(withoutNewline(stderr));
-    if (exit === 0) return stdout;
-    throw new Fault("local-setup", `${what} could not be read: the command ${program} failed`, {
-      why: late.aborted ? `it did not end within ${commandTimeout / 1000} s` : `it ended with ${exit}`,
-    });
-  } finally {
-    either.removeEventListener("abort", stop);
-    if (child.exitCode === null) stop();
-  }
 }
 
-async function collect(stream: Readable, tooMuch: () => Fault): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of stream) {
-      const bytes = Buffer.from(chunk);
-      size += bytes.length;
-      if (size > largest) throw tooMuch();
-      chunks.push(bytes);
-    }
-  } catch (error) {
-    // We destroyed it: the caller reports why.
-    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
-  }
-  return Buffer.concat(chunks).toString("utf8");
+interface Output {
+  stdout: string;
+  stderr: string;
 }
 
-const tooLong = (what: string, where: string): Fault =>
-  new Fault("bad-input", `${what} cannot be read from ${where}`, { why: "it is far longer than a secret" });
+const tooLong = "it is far longer than a secret";
+
+const unreadable = (what: string, where: string, why: string, cause?: unknown): Fault =>
+  new Fault("bad-input", `${what} cannot be read from ${where}`, { why, cause });

@@ -78,13 +78,13 @@ export function commandInSandbox(
   return sh`/bin/sh -c ${`${check}${unit}`} run ${record.user} ${commentOf(record)}`;
 }
 
-export function accountFault(agent: Agent, answer: string): Fault {
+export function accountFault(agent: Agent, answer: "no-user" | "stranger", why = "nothing was changed"): Fault {
   const { record, host, ref } = agent;
   return new Fault(
     "not-found",
     answer === "no-user"
       ? `the user ${record.user} no longer exists on ${host.name}`
       : `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
-    { why: "nothing was changed", next: `clm agent show ${ref}` },
+    { why, next: `clm agent show ${ref}` },
   );
 }

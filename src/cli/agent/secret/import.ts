@@ -1,11 +1,10 @@
-import { open } from "node:fs/promises";
 import { dotenvFile } from "../../../agents/files/dotenv.js";
 import { Fault } from "../../../errors.js";
 import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
 import { changeSecrets } from "../../../flows/agent/secret/change.js";
 import { secretsIn } from "../../../flows/agent/secret/env-file.js";
+import { readPrivateFile } from "../../../flows/secret-source.js";
 import { type Session, withSession } from "../../../flows/session.js";
-import { sh } from "../../../quote.js";
 import { agentId, secretOwner } from "../../../state/agents.js";
 import type { Handler } from "../../command.js";
 import { usage } from "../../usage.js";
@@ -19,7 +18,7 @@ export const run: Handler<typeof importFile> = async ({ args: { name }, options 
     const { ui, secrets } = session;
     const result = await changeSecrets(session, name, apply, async (target) => {
       const { agent } = target;
-      const values = secretsIn(file, await readSmallFile(session, file));
+      const values = secretsIn(file, await fileFrom(session, file));
       for (const value of values.values()) ui.hide(value);
       if (values.size === 0) throw new Fault("bad-input", `${file} contains no secrets`);
       for (const key of values.keys()) mustBeFree(session, target, key);
@@ -42,15 +41,9 @@ export const run: Handler<typeof importFile> = async ({ args: { name }, options 
 
 const maxBytes = 1024 * 1024;
 
-async function readSmallFile({ ui }: Session, path: string): Promise<string> {
-  try {
-    await using file = await open(path, "r");
-    const { mode, size } = await file.stat();
-    if (size > maxBytes) throw new Fault("bad-input", `${path} is larger than 1 MB`);
-    if (mode & 0o077) ui.warn(`others can read ${path}: ${sh`chmod 600 ${path}`}`);
-    return await file.readFile("utf8");
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    throw new Fault("bad-input", `${path} cannot be read`, { why: (error as Error).message, cause: error });
-  }
-}
+const fileFrom = (session: Session, path: string): Promise<string> =>
+  readPrivateFile(session, path, {
+    maxBytes,
+    tooLong: "it is larger than 1 MB",
+    failed: (why, cause) => new Fault("bad-input", `${path} cannot be read`, { why, cause }),
+  });

@@ -6,8 +6,8 @@ import type { Connection } from "../../../remote/connection.js";
 import { beating, leash, letGo } from "../../../remote/leash.js";
 import { converse } from "../../../remote/operations/conversation.js";
 import { newNonce } from "../../../remote/stdin-script.js";
-import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { accountFault } from "../run-as-agent.js";
 import type { Target } from "../target.js";
 import library from "./leash.sh?raw";
 
@@ -23,9 +23,6 @@ export interface Leash {
   /** Ends units that still run, unless everything is known to be done. */
   end(how: "done" | "stop"): Promise<void>;
 }
-
-// systemd gives a command five seconds to end.
-const timeout = 10_000;
 
 /** One exec: checks the accounts, then stays connected. */
 export async function leashOn(session: Session, connection: Connection, targets: Target[]): Promise<Leash> {
@@ -67,13 +64,7 @@ export async function leashOn(session: Session, connection: Connection, targets:
     async end(how) {
       stopBeating();
       if (how === "done") host.say(letGo);
-      const told = host.hangUp();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeout);
-      });
-      await Promise.race([told, late]);
-      clearTimeout(timer);
+      await host.hangUp();
       session.ui.debug(`let go of ${connection.target.name}`);
     },
   };
@@ -86,23 +77,10 @@ const lostContact = (host: string): Fault =>
   });
 
 function notForUs({ agent, resolved }: Target, how: string): Fault {
-  const { record, host, ref } = agent;
   const why = "nothing was run";
-  if (how === "no-user") {
-    return new Fault("not-found", `the user ${record.user} no longer exists on ${host.name}`, {
-      why,
-      next: `clm agent show ${ref}`,
-    });
-  }
-  if (how === "stranger") {
-    return new Fault(
-      "not-found",
-      `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
-      { why, next: `clm agent show ${ref}` },
-    );
-  }
-  return new Fault("remote-failed", `${resolved.paths.env} on ${host.name} is not a regular file`, {
+  if (how === "no-user" || how === "stranger") return accountFault(agent, how, why);
+  return new Fault("remote-failed", `${resolved.paths.env} on ${agent.host.name} is not a regular file`, {
     why: [how === "link" ? "it is a symbolic link" : "it is something else", why],
-    next: `clm agent doctor ${ref}`,
+    next: `clm agent doctor ${agent.ref}`,
   });
 }

@@ -1,4 +1,4 @@
-import type { Check } from "../../../agents/check.js";
+import { type Check, fail, ok, skipped, type Verdict, warn } from "../../../agents/check.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { freePort, objectionTo, type PortQuestion } from "../../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
@@ -6,42 +6,37 @@ import type { Facts } from "../../../remote/facts.js";
 import { judge } from "../../host/check.js";
 import type { Installation, PreflightObservation } from "./preflight-probe.js";
 
-const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason });
-const warn = (id: string, reason: string, fix: string): Check => ({ id, result: "warn", reason, fix });
-const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
+const rename = "choose another name with --name";
 
 export function preflightChecks(installation: Installation, facts: Facts, observation: PreflightObservation): Check[] {
   const { agent } = installation;
+  const programs = Object.keys(agent.manifest.requires.programs);
   return [
     ...judgeSystem(agent, facts),
-    ...Object.keys(agent.manifest.requires.programs).map((program) => judgeProgram(installation, observation, program)),
-    judgeUser(installation, observation),
-    judgeUnit(installation, observation),
-    judgePort(installation, observation),
-    judgeReach(installation, observation),
+    ...programs.map((name) => ({ id: `program.${name}`, ...judgeProgram(installation, observation, name) })),
+    { id: "user", ...judgeUser(installation, observation) },
+    { id: "unit", ...judgeUnit(installation, observation) },
+    { id: "port", ...judgePort(installation, observation) },
+    { id: "reach", ...judgeReach(installation, observation) },
   ];
 }
 
 /** Checks that need root are skipped. */
 export function checksWithoutRoot({ agent }: Installation, facts: Facts): Check[] {
   const programs = Object.keys(agent.manifest.requires.programs).map((program) => `program.${program}`);
-  const skipped = [...programs, "user", "unit", "port", "reach"];
-  return [
-    ...judgeSystem(agent, facts),
-    ...skipped.map((id): Check => ({ id, result: "skipped", reason: "needs sudo" })),
-  ];
+  const needRoot = [...programs, "user", "unit", "port", "reach"];
+  return [...judgeSystem(agent, facts), ...needRoot.map((id) => ({ id, ...skipped("needs sudo") }))];
 }
 
 const judgeSystem = ({ manifest: { requires } }: ResolvedAgent, facts: Facts): Check[] =>
   judge(facts, { ...requires, disk_min_mb: requires.disk_mb / 8 }).filter(({ id }) => id !== "system.state");
 
-function judgeProgram({ agent, packages }: Installation, observation: PreflightObservation, program: string): Check {
+function judgeProgram({ agent, packages }: Installation, observation: PreflightObservation, program: string): Verdict {
   const { requires } = agent.manifest;
-  const id = `program.${program}`;
-  if (observation.programs.includes(program)) return ok(id, "there");
+  if (observation.programs.includes(program)) return ok("there");
   const name = requires.programs[program] ?? program;
   const fix = aptCommand(missingPackages(requires, observation));
-  return packages ? warn(id, `missing; comes with the package ${name}`, fix) : fail(id, "missing", fix);
+  return packages ? warn(`missing; comes with the package ${name}`, fix) : fail("missing", fix);
 }
 
 export function missingPackages({ programs }: Manifest["requires"], observation: PreflightObservation): string[] {
@@ -54,49 +49,41 @@ export const aptCommand = (packages: string[]): string => `sudo apt-get install 
 function judgeUser(
   { agent: { user, paths }, comment, begun }: Installation,
   { account, group, home: homeThere }: PreflightObservation,
-): Check {
-  const id = "user";
-  if (account && account.comment === comment) return ok(id, `${user} is the account clm made`);
+): Verdict {
+  if (account && account.comment === comment) return ok(`${user} is the account clm made`);
   if (account) {
-    return fail(id, `${user} is an account that this clm has no record of`, "choose another name with --name");
+    return fail(`${user} is an account that this clm has no record of`, rename);
   }
   // A new account would get the rights of the group, and its removal would remove the group.
   if (group && !(comment && begun && group === "empty")) {
     const what = `there is a group called ${user} on the host`;
     return group === "used"
-      ? fail(id, what, "choose another name with --name")
+      ? fail(what, rename)
       : // Probably left of a removed account, but the user has to decide.
-        fail(id, `${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
+        fail(`${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
   }
-  if (homeThere)
-    return fail(id, `there is no account ${user}, but ${paths.home} exists`, "choose another name with --name");
-  return ok(id, `${user} is free`);
+  if (homeThere) return fail(`there is no account ${user}, but ${paths.home} exists`, rename);
+  return ok(`${user} is free`);
 }
 
-function judgeUnit({ agent: { user, unit }, comment }: Installation, observation: PreflightObservation): Check {
-  const id = "unit";
-  if (!observation.unit) return ok(id, `${unit} is free`);
+function judgeUnit({ agent: { user, unit }, comment }: Installation, observation: PreflightObservation): Verdict {
+  if (!observation.unit) return ok(`${unit} is free`);
   // The record says that clm made one here, and the file is for this user.
-  if (comment && observation.unit.user === user) return ok(id, `${unit} is the unit clm made`);
-  return fail(
-    id,
-    `${observation.unit.path} is a unit that this clm has no record of`,
-    "choose another name with --name",
-  );
+  if (comment && observation.unit.user === user) return ok(`${unit} is the unit clm made`);
+  return fail(`${observation.unit.path} is a unit that this clm has no record of`, rename);
 }
 
-function judgePort(installation: Installation, observation: PreflightObservation): Check {
-  const id = "port";
+function judgePort(installation: Installation, observation: PreflightObservation): Verdict {
   const question = portQuestion(installation, observation);
   if (installation.port !== undefined) {
     const objection = objectionTo(installation.port, question);
-    return objection ? fail(id, objection, "choose another with --port") : ok(id, `${installation.port} is free`);
+    return objection ? fail(objection, "choose another with --port") : ok(`${installation.port} is free`);
   }
   const port = freePort(question);
   const { first, last } = question.range;
   return port === undefined
-    ? fail(id, `every port from ${first} to ${last} is taken`, "choose another with --port")
-    : ok(id, `${port} is free`);
+    ? fail(`every port from ${first} to ${last} is taken`, "choose another with --port")
+    : ok(`${port} is free`);
 }
 
 /** The ports in use, apart from those of the agent itself. */
@@ -108,12 +95,11 @@ export function portQuestion(
 }
 
 /** A warning at most: the host may have a proxy or a mirror that clm does not know. */
-function judgeReach({ reach }: Installation, observation: PreflightObservation): Check {
-  const id = "reach";
-  if (reach.length === 0) return { id, result: "skipped", reason: "the installer needs nothing from elsewhere" };
+function judgeReach({ reach }: Installation, observation: PreflightObservation): Verdict {
+  if (reach.length === 0) return skipped("the installer needs nothing from elsewhere");
   const tried = reach.filter((url) => observation.reach[url] !== undefined);
-  if (tried.length === 0) return { id, result: "skipped", reason: "there is no curl to try with" };
+  if (tried.length === 0) return skipped("there is no curl to try with");
   const unreachable = tried.filter((url) => !observation.reach[url]);
-  if (unreachable.length === 0) return ok(id, `answers: ${tried.join(", ")}`);
-  return warn(id, `no answer: ${unreachable.join(", ")}`, "the installer will most likely fail without it");
+  if (unreachable.length === 0) return ok(`answers: ${tried.join(", ")}`);
+  return warn(`no answer: ${unreachable.join(", ")}`, "the installer will most likely fail without it");
 }
