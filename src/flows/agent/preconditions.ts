@@ -1,5 +1,3 @@
-import { loadType } from "../../agents/manifest/registry.js";
-import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { isLoopback } from "../../agents/probe/proof/addresses.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
@@ -12,6 +10,7 @@ import { mustPass } from "../checks-failed.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, keyRefOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
+import { resolve } from "./target.js";
 
 export function mustBeInstalled(agent: Agent): void {
   const { name, host, record } = agent;
@@ -43,9 +42,8 @@ export async function mustBeRunnable(
   session: Session,
   agent: Agent,
 ): Promise<{ root: Shell; observation: Observation }> {
-  const { manifest } = await loadType(session.configDir, agent.record.type);
-  const resolved = resolvedAgent(manifest, agent);
-  const keyRef = keyRefOf(agent, manifest);
+  const resolved = await resolve(session, agent);
+  const keyRef = keyRefOf(agent, resolved.manifest);
   mustHaveOneKey(session, keyRef, agent.ref);
   const { key } = apiKeyOf(session, keyRef);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));

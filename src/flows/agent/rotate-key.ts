@@ -11,7 +11,7 @@ import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promote
 import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
-import { type Target, targetOf } from "./target.js";
+import { resolve, type Target } from "./target.js";
 
 export interface RotateResult {
   agent: Agent;
@@ -24,12 +24,11 @@ export interface RotateResult {
 }
 
 /** The new key is kept beside the old one until the host has it: after a kill at any point the same command resumes. */
-export function rotateKey(session: Session, ref: string): Promise<RotateResult> {
-  return withLockedAgent(session, ref, async (agent) => {
-    const target = await targetOf(session, hostAndName(agent));
+export const rotateKey = (session: Session, ref: string): Promise<RotateResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    const target = { agent, resolved: await resolve(session, agent) };
     return withResumeHint(session, target, () => rotate(session, target));
   });
-}
 
 /** Adds the command that finishes an interrupted rotation. */
 async function withResumeHint<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {

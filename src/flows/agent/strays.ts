@@ -1,6 +1,4 @@
-import { loadType } from "../../agents/manifest/registry.js";
 import { proxyOf } from "../../agents/plan/proxy.js";
-import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type StatusObservation, straysFrom } from "../../agents/probe/status/observation.js";
 import { straysScript } from "../../agents/probe/status/script.js";
 import { Fault, isFault } from "../../errors.js";
@@ -11,6 +9,7 @@ import { type Operation, run } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
+import { resolve } from "./target.js";
 
 /** In one exec. */
 export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<StatusObservation["strays"]> {
@@ -44,8 +43,7 @@ end_processes ${sh`"$(id -u ${user})" "$(id -g ${user})"`} || { echo 'some of it
 async function proxyUnitOf(session: Session, agent: Agent): Promise<string[]> {
   if (!agent.record.proxy) return [];
   try {
-    const { manifest } = await loadType(session.configDir, agent.record.type);
-    const unit = proxyOf(resolvedAgent(manifest, agent))?.unit;
+    const unit = proxyOf(await resolve(session, agent))?.unit;
     return unit ? [unit] : [];
   } catch (error) {
     if (isFault(error)) return [];

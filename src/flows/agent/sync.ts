@@ -1,7 +1,7 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { installedOperations } from "../../agents/plan/plan.js";
 import type { Proof } from "../../agents/probe/proof/proof.js";
-import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
@@ -12,7 +12,7 @@ import { desire } from "./desire.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled, mustHold } from "./preconditions.js";
 import { mustHaveAccount, prepare } from "./prepare.js";
-import { targetOf } from "./target.js";
+import { resolve } from "./target.js";
 
 export interface SyncResult {
   agent: Agent;
@@ -25,38 +25,25 @@ export interface SyncResult {
 const verb = "agent sync";
 
 /** Applies the same plan as configure. A stopped agent stays stopped; files not managed by clm are not touched. */
-export function syncAgent(session: Session, ref: string): Promise<SyncResult> {
-  return withLockedAgent(session, ref, (agent) => sync(session, hostAndName(agent)));
-}
-
-async function sync(session: Session, ref: string): Promise<SyncResult> {
-  const agent = findAgent(session.hosts.read(), ref);
-  mustBeInstalled(agent);
-  if (!isConfigured(agent)) return asInstalled(session, agent);
-  const options = { serviceState: "as-recorded", connections: true } as const;
-  const prepared = await prepare(session, agent, await desire(session, agent), options);
-  const { record, changes, proofs } = await apply(session, prepared, {
-    verb,
-    skipChatIfUnchanged: true,
-    connections: true,
+export const syncAgent = (session: Session, ref: string): Promise<SyncResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    mustBeInstalled(agent);
+    if (!isConfigured(agent)) return asInstalled(session, agent);
+    const options = { serviceState: "as-recorded", connections: true } as const;
+    const prepared = await prepare(session, agent, await desire(session, agent), options);
+    const applying = { verb, skipChatIfUnchanged: true, connections: true };
+    const { record, changes, proofs } = await apply(session, prepared, applying);
+    mustHold(proofs, `${agentId(agent)} has no configuration drift, but failed its proofs`);
+    return { agent: { ...agent, record: session.gate.dryRun ? agent.record : record }, changes, proofs };
   });
-  const now = { ...agent, record: session.gate.dryRun ? agent.record : record };
-  mustHold(proofs, `${agentId(now)} has no configuration drift, but failed its proofs`);
-  return { agent: now, changes, proofs };
-}
 
 /** For an agent that is not configured yet. */
 async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> {
-  const { resolved } = await targetOf(session, hostAndName(agent));
+  const resolved = await resolve(session, agent);
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");
-  const observation = await observe(
-    root,
-    resolved,
-    key,
-    { planned: { salt: "", reads: { texts: {} } } },
-    session.signal,
-  );
+  const planned = { salt: "", reads: { texts: {} } };
+  const observation = await observe(root, resolved, key, { planned }, session.signal);
   mustHaveAccount(resolved, observation);
   const operations = installedOperations(resolved, observation, agent.record.mark);
   const action = { verb, target: hostAndName(agent), summary: `repair ${agentId(agent)}` };

@@ -10,6 +10,10 @@ export interface Target {
 
 export async function targetOf(session: Pick<Session, "hosts" | "configDir">, ref: string): Promise<Target> {
   const agent = findAgent(session.hosts.read(), ref);
-  const { manifest } = await loadType(session.configDir, agent.record.type);
-  return { agent, resolved: resolvedAgent(manifest, agent) };
+  return { agent, resolved: await resolve(session, agent) };
+}
+
+export async function resolve({ configDir }: Pick<Session, "configDir">, agent: Agent): Promise<ResolvedAgent> {
+  const { manifest } = await loadType(configDir, agent.record.type);
+  return resolvedAgent(manifest, agent);
 }

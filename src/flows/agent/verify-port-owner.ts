@@ -1,5 +1,4 @@
-import { loadType } from "../../agents/manifest/registry.js";
-import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
 import { portOwnerFault, portOwnerScript } from "../../agents/probe/proof/port-owner.js";
 import { waitFor } from "../../async/wait.js";
@@ -13,6 +12,7 @@ import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./preconditions.js";
+import { resolve } from "./target.js";
 
 export interface VerifiedEndpoint {
   api: VerifiedPort;
@@ -61,8 +61,7 @@ export async function verifiedEndpoint<T>(
   // Reading a manifest takes about as long as the handshake: do both at once.
   const connecting = session.pool.connect(agent.host);
   connecting.catch(() => {});
-  const { manifest } = await loadType(session.configDir, agent.record.type);
-  const resolved = resolvedAgent(manifest, agent);
+  const resolved = await resolve(session, agent);
   const { name, unit, port, faultOf, found } = portOf(resolved);
   const connection = await waitFor(connecting, { signal });
   const asking = { host: resolved.host, what: `who holds the port of ${name}`, timeout: probeTimeout, signal };

@@ -4,9 +4,10 @@ import type { StageName } from "../../../agents/manifest/manifest.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Secret } from "../../../secret.js";
 import { type AgentRecord, providersOf } from "../../../state/agent.js";
-import { type Agent, hostAndName, recordAgent } from "../../../state/agents.js";
+import { type Agent, hostAndName } from "../../../state/agents.js";
 import { type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
+import { changeRecord } from "../agent-record.js";
 import type { NewSecrets } from "../answers.js";
 import { type Desired, desire } from "../desire.js";
 import { type Changes, type Draft, draftOf, withPartName } from "./changes.js";
@@ -70,19 +71,10 @@ function hasNewerProvider({ providers }: Session, renderedAt: string | undefined
 }
 
 async function keepProvider(session: Session, agent: Agent, draft: AgentRecord): Promise<Agent> {
-  const at = { host: agent.host.name, name: agent.name };
   const { provider, model, fallbacks, auxiliary } = draft;
-  const action = {
-    verb: "agent configure",
-    target: hostAndName(agent),
-    summary: `record the provider of ${agent.name}`,
-  };
-  const record = await session.gate.pass(action, () =>
-    recordAgent(
-      session.hosts,
-      at,
-      (now) => now && withProvider(now, { provider, model, fallbacks, auxiliary }, session.now()),
-    ),
+  const summary = `record the provider of ${agent.name}`;
+  const record = await session.gate.pass({ verb: "agent configure", target: hostAndName(agent), summary }, () =>
+    changeRecord(session, agent, (now) => withProvider(now, { provider, model, fallbacks, auxiliary }, session.now())),
   );
   return record ? { ...agent, record } : agent;
 }

@@ -4,7 +4,7 @@ import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
+import { type Agent, agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { withDown } from "../agent-record.js";
@@ -12,7 +12,7 @@ import { apply } from "../apply.js";
 import { mustNotDrop } from "../foreign-variables.js";
 import { mustBeInstalled, mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
-import { targetOf } from "../target.js";
+import { resolve, type Target } from "../target.js";
 import { answersGiven, type Changes } from "./changes.js";
 import { completeAnswers } from "./complete-answers.js";
 import { type Flags, givenChanges } from "./flags.js";
@@ -45,10 +45,10 @@ export interface ConfigureResult {
 export const configureAgent = (session: Session, ref: string, request: ConfigureRequest): Promise<ConfigureResult> =>
   withLockedAgent(session, ref, async (locked) => {
     mustBeInstalled(locked);
-    const { resolved } = await targetOf(session, hostAndName(locked));
+    const resolved = await resolve(session, locked);
     const { manifest } = resolved;
     const given = await givenChanges(resolved, locked.record, request);
-    if (request.stage === "validate") return validateOnly(session, locked, given, request);
+    if (request.stage === "validate") return validateOnly(session, { agent: locked, resolved }, given, request);
 
     const { agent, changes, desired, secrets, tests } = await completeAnswers(
       session,
@@ -84,7 +84,7 @@ export const configureAgent = (session: Session, ref: string, request: Configure
 /** Validate changes nothing, so answers given with it are refused. */
 async function validateOnly(
   session: Session,
-  agent: Agent,
+  target: Target,
   given: Changes,
   request: ConfigureRequest,
 ): Promise<ConfigureResult> {
@@ -94,10 +94,10 @@ async function validateOnly(
       why: "it only proves the current state; without --stage, configure applies the answers and proves the result",
     });
   }
-  const { record, proofs, resolved } = await validate(session, agent, { skipChat: request.skipChat });
+  const { record, proofs } = await validate(session, target, request.skipChat);
   const outcome = { was: record, tests: {}, proofs, dryRun: session.gate.dryRun };
-  const stages = stageResults(resolved, record, outcome).filter(({ name }) => name === "validate");
-  return { agent: { ...agent, record }, stages, changes: [], proofs, afterwards: [] };
+  const stages = stageResults(target.resolved, record, outcome).filter(({ name }) => name === "validate");
+  return { agent: { ...target.agent, record }, stages, changes: [], proofs, afterwards: [] };
 }
 
 /** Called after everything is printed. */

@@ -23,22 +23,22 @@ export async function testAnswers(
   answers: Answers,
   { changes, stages }: TestScope,
 ): Promise<Record<string, Check>> {
-  const found: Record<string, Check> = {};
+  const passed: Record<string, Check> = {};
+  const test = async (title: string, ask: () => Promise<Check>) => {
+    const check = await withProgress(session.ui, title, async () => mustWork(session, await ask()));
+    passed[check.id] = check;
+  };
   if (stages.providers) {
     const connection = await session.pool.connect(agent.host);
-    for (const { provider, type, values } of [
+    const models = [
       ...(answers.model ? [answers.model] : []),
       ...answers.fallbacks,
       ...Object.values(answers.auxiliary),
-    ]) {
-      if (found[`provider.${provider}`]) continue;
-      const check = await withProgress(session.ui, `test provider ${provider} from ${agent.host.name}`, async () =>
-        mustWork(
-          session,
-          await tryProvider(session, provider, await findType(session.configDir, type), values, connection),
-        ),
-      );
-      found[check.id] = check;
+    ];
+    for (const { provider, type, values } of models) {
+      if (passed[`provider.${provider}`]) continue;
+      await test(`test provider ${provider} from ${agent.host.name}`, async () =>
+        tryProvider(session, provider, await findType(session.configDir, type), values, connection));
     }
   }
   if (stages.channels) {
@@ -46,13 +46,13 @@ export async function testAnswers(
     for (const [name, values] of Object.entries(answers.channels)) {
       const request = resolved.manifest.channels[name]?.test;
       if (!request || !(all || changes.channels[name])) continue;
-      const check = await withProgress(session.ui, `test channel ${name}`, async () =>
-        mustWork(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),
-      );
-      found[check.id] = check;
+      await test(`test channel ${name}`, async () => ({
+        ...(await askService(session, request, values)),
+        id: `channel.${name}`,
+      }));
     }
   }
-  return found;
+  return passed;
 }
 
 function mustWork({ argv }: Session, check: Check): Check {

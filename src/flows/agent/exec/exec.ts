@@ -4,12 +4,13 @@ import { Fault, isFault } from "../../../errors.js";
 import type { Exit } from "../../../remote/process.js";
 import { commandFor, newNonce } from "../../../remote/stdin-script.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
+import type { Host } from "../../../state/hosts.js";
 import { lastLines } from "../../../text/last-lines.js";
 import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
 import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { type Target, targetOf } from "../target.js";
+import { resolve, type Target } from "../target.js";
 import { afterLine } from "./after-line.js";
 import { type Leash, leashOn } from "./leash.js";
 
@@ -49,11 +50,11 @@ export async function execInAgents(
   };
   const everywhere = async () => {
     const targets = await Promise.all(
-      agents.map(async (agent, at) => ({ ...(await targetOf(session, names[at] ?? "")), agent })),
+      agents.map(async (agent) => ({ agent, resolved: await resolve(session, agent) })),
     );
     const leashes = new Map<string, Promise<Leash>>();
     const leashFor = ({ agent: { host } }: Target) => {
-      const made = leashes.get(host.name) ?? leashHost(session, targets, host.name);
+      const made = leashes.get(host.name) ?? leashHost(session, host, targets);
       leashes.set(host.name, made);
       return made;
     };
@@ -86,11 +87,9 @@ export async function execInAgents(
   return (await session.gate.pass(action, everywhere, judge)) ?? [];
 }
 
-async function leashHost(session: Session, targets: Target[], host: string): Promise<Leash> {
-  const there = targets.filter(({ agent }) => agent.host.name === host);
-  const [first] = there;
-  if (!first) throw new Error("no agent of this host was chosen");
-  return leashOn(session, await session.pool.connect(first.agent.host), there);
+async function leashHost(session: Session, host: Host, targets: Target[]): Promise<Leash> {
+  const there = targets.filter(({ agent }) => agent.host.name === host.name);
+  return leashOn(session, await session.pool.connect(host), there);
 }
 
 export async function execIn(session: Session, target: Target, leash: Leash, order: ExecOrder): Promise<Exit> {

@@ -8,7 +8,7 @@ import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord } from "../agent-record.js";
-import { targetOf } from "../target.js";
+import { resolve } from "../target.js";
 import { mustBeItsUnit, probeProxy } from "./probe.js";
 
 export interface DisableResult {
@@ -19,8 +19,8 @@ export interface DisableResult {
 
 /** The agent stays logged in. */
 export const disableProxy = (session: Session, ref: string): Promise<DisableResult> =>
-  withLockedAgent(session, ref, async (found) => {
-    const { agent, resolved } = await targetOf(session, hostAndName(found));
+  withLockedAgent(session, ref, async (agent) => {
+    const resolved = await resolve(session, agent);
     const type = recordedProxyType(resolved);
     if (!agent.record.proxy) return { agent, changes: [] };
     const unit = proxyUnit(resolved, type);

@@ -22,7 +22,7 @@ import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { mustBeInstalled } from "../preconditions.js";
 import { mustHaveAccount } from "../prepare.js";
-import { targetOf } from "../target.js";
+import { resolve } from "../target.js";
 import { claim, withProxy } from "./claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, probeProxy } from "./probe.js";
 import { mustAnswer } from "./prove.js";
@@ -38,8 +38,8 @@ export interface EnableResult {
 
 /** A separate unit serves the agent's login at a provider on a port of its own. */
 export const enableProxy = (session: Session, ref: string, wanted: string | undefined): Promise<EnableResult> =>
-  withLockedAgent(session, ref, async (found) => {
-    const { agent, resolved } = await targetOf(session, hostAndName(found));
+  withLockedAgent(session, ref, async (agent) => {
+    const resolved = await resolve(session, agent);
     mustBeInstalled(agent);
     const { manifest } = resolved;
     const type = proxyTypeOf(resolved);

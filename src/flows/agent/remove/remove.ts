@@ -1,8 +1,6 @@
-import { loadType } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { removalOperations } from "../../../agents/plan/operations.js";
 import { proxyOf } from "../../../agents/plan/proxy.js";
-import { resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Connection } from "../../../remote/connection.js";
@@ -17,6 +15,7 @@ import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { installerGone } from "../install/installer-job.js";
 import { probeProxy, strangerIn } from "../proxy/probe.js";
+import { resolve } from "../target.js";
 import { ownAccountExists } from "./agent-account.js";
 import { type Backup, backUp, backupDirectory, newestBackup } from "./backup.js";
 
@@ -143,8 +142,8 @@ async function proxyOn(
 ): Promise<{ operations: Operation[]; left: string[] }> {
   const none = { operations: [], left: [] };
   if (!agent.record.proxy) return none;
-  const { manifest } = await loadType(session.configDir, agent.record.type);
-  const resolved = resolvedAgent(manifest, agent);
+  const resolved = await resolve(session, agent);
+  const { manifest } = resolved;
   const proxy = proxyOf(resolved);
   if (!proxy || !manifest.proxy) return none;
   const why = strangerIn(resolved, await probeProxy(session, root, resolved, manifest.proxy, {}));
