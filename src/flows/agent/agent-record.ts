@@ -2,6 +2,7 @@ import { isOutside, isProven, type Proof } from "../../agents/probe/proof/proof.
 import { Fault } from "../../errors.js";
 import { type AgentRecord, type OnboardingState, providersOf } from "../../state/agent.js";
 import { type Agent, recordAgent } from "../../state/agents.js";
+import { defined } from "../../text/defined.js";
 import type { Session } from "../session.js";
 
 /** Writes the record only when it changes. */
@@ -10,22 +11,18 @@ export async function changeRecord(
   { host, name, record: known }: Agent,
   change: (now: AgentRecord) => AgentRecord,
 ): Promise<AgentRecord> {
-  if (JSON.stringify(change(known)) === JSON.stringify(known)) return known;
+  if (isSame(change(known), known)) return known;
   const now = await recordAgent(session.hosts, { host: host.name, name }, (record) => record && change(record));
   if (!now) throw new Fault("not-found", `${name} on ${host.name} is no longer recorded`, { next: "clm agent list" });
   return now;
 }
 
+export const isSame = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) === JSON.stringify(b);
+
 /** Merges new answers over a record that another command may have changed. */
 export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
-  const { rendered, proven, failed, status, ...answers } = draft;
-  const both = {
-    ...answers,
-    status: now.status,
-    ...(now.rendered && { rendered: now.rendered }),
-    ...(now.proven && { proven: now.proven }),
-    ...(now.failed && { failed: now.failed }),
-  };
+  const { status, rendered, proven, failed } = now;
+  const both = defined({ ...draft, status, rendered, proven, failed });
   // Answers do not make an agent ready: another clm may have reset its state.
   return now.onboarding.state === "ready" || draft.onboarding.state !== "ready" ? both : withState(both, "validate");
 }
@@ -59,13 +56,11 @@ export async function recordProofs(
   const at = session.now().toISOString();
   if (!isProven(proofs)) return changeRecord(session, agent, (now) => withFailure(now, { digest, at, proofs }));
   const chatPassed = proofs.some(({ id, result }) => id === "chat" && result === "ok");
-  const record = () => {
-    const outdated = providersBehind(session, agent.record) !== providers;
-    return (now: AgentRecord) => withProof(now, { digest, at, chatPassed, outdated });
-  };
-  if (JSON.stringify(record()(agent.record)) === JSON.stringify(agent.record)) return agent.record;
+  const isOutdated = () => providersBehind(session, agent.record) !== providers;
+  const proven = (now: AgentRecord) => withProof(now, { digest, at, chatPassed, outdated: isOutdated() });
+  if (isSame(proven(agent.record), agent.record)) return agent.record;
   // Providers are changed under the same lock: a change is visible here, or it resets this record afterwards.
-  return session.withFleetLock(() => changeRecord(session, agent, record()));
+  return session.withFleetLock(() => changeRecord(session, agent, proven));
 }
 
 function withFailure(

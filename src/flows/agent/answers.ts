@@ -9,7 +9,7 @@ import type { AgentRecord } from "../../state/agent.js";
 import { providerValues } from "../provider/values.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, nextName } from "./api-key.js";
-import { missingProviders, missingProvidersFault } from "./missing-providers.js";
+import { missingProviders, missingProvidersFault, noProvider } from "./missing-providers.js";
 import { uploadsFor } from "./uploads.js";
 
 /** Changes to an agent's secrets, by name in secrets.json; undefined removes one. */
@@ -33,7 +33,7 @@ export async function answersFor(
     return found;
   };
   const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, agent, choice);
-  if (record.provider === undefined && needsProvider(manifest)) throw noProvider(session, agent);
+  if (record.provider === undefined && needsProvider(manifest)) throw unchosenProvider(session, agent);
   const gone = missingProviders(record, session.providers.read());
   if (gone.length > 0) throw missingProvidersFault(agent, gone);
 
@@ -100,18 +100,12 @@ async function modelChoice(
   });
 }
 
-function noProvider(session: Session, { name, ref }: ResolvedAgent): Fault {
-  const names = Object.keys(session.providers.read().providers);
-  if (names.length === 0) {
-    return new Fault("needs-answer", "no provider has been added yet", {
-      why: `${name} needs a model provider`,
-      next: "clm provider add --help",
-      flag: "--provider",
-    });
-  }
-  return new Fault("needs-answer", `which provider should ${name} use?`, {
+function unchosenProvider({ providers }: Session, agent: ResolvedAgent): Fault {
+  const names = Object.keys(providers.read().providers);
+  if (names.length === 0) return noProvider(agent);
+  return new Fault("needs-answer", `which provider should ${agent.name} use?`, {
     why: `there are ${names.join(", ")}; choose one with --provider`,
-    next: `clm agent configure ${ref} --provider ${names[0]}`,
+    next: `clm agent configure ${agent.ref} --provider ${names[0]}`,
     flag: "--provider",
   });
 }

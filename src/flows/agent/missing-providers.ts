@@ -26,6 +26,13 @@ export function missingProviders(
   return all.filter((each) => !Object.hasOwn(providers, each.provider));
 }
 
+export const noProvider = ({ name }: { name: string }, what = "no provider has been added yet"): Fault =>
+  new Fault("needs-answer", what, {
+    why: `${name} needs a model provider`,
+    next: "clm provider add --help",
+    flag: "--provider",
+  });
+
 export function missingProvidersFault({ name, ref }: { name: string; ref: string }, missing: MissingProvider[]): Fault {
   const [first] = missing;
   const flags = [...new Set(missing.map(({ flag }) => flag))];

@@ -1,29 +1,23 @@
 import { dotenvFile } from "../../../agents/files/dotenv.js";
 import { Fault } from "../../../errors.js";
 import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
-import { changeSecrets } from "../../../flows/agent/secret/change.js";
 import { parseSource, type SecretSource, secretFrom } from "../../../flows/secret-source.js";
-import { withSession } from "../../../flows/session.js";
 import { agentId } from "../../../state/agents.js";
 import type { Handler } from "../../command.js";
+import { changeAndPrint } from "./change-and-print.js";
 import type { set } from "./commands.js";
-import { printStored } from "./print-stored.js";
 
 export const run: Handler<typeof set> = async ({ args: { name, key }, options }, clm) => {
-  const { from, stdin, apply, sudoPasswordFile } = options;
-  const source = sourceOf(from, stdin);
-  await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    const result = await changeSecrets(session, name, apply, async (target) => {
-      mustBeFree(session, target, key);
-      const value = await secretFrom(session, source, { what: `the value of ${key}`, flag: "--from env:VARIABLE" });
-      const values = new Map([[key, value]]);
-      // Throws now, and not when it is applied, if .env cannot contain the value.
-      dotenvFile(values);
-      const { stripped, texts } = remarksOn(target, [key]);
-      for (const text of texts) session.ui.warn(text);
-      return { verb: "agent secret set", summary: `set ${key} of ${agentId(target.agent)}`, values, stripped };
-    });
-    printStored(clm, result, apply);
+  const source = sourceOf(options.from, options.stdin);
+  await changeAndPrint(clm, name, options, async (session, target) => {
+    mustBeFree(session, target, key);
+    const value = await secretFrom(session, source, { what: `the value of ${key}`, flag: "--from env:VARIABLE" });
+    const values = new Map([[key, value]]);
+    // Throws now, and not when it is applied, if .env cannot contain the value.
+    dotenvFile(values);
+    const { stripped, texts } = remarksOn(target, [key]);
+    for (const text of texts) session.ui.warn(text);
+    return { verb: "agent secret set", summary: `set ${key} of ${agentId(target.agent)}`, values, stripped };
   });
 };
 

@@ -70,9 +70,9 @@ export function answersGiven(changes: Changes): Record<"providers" | "identity" 
 }
 
 export interface SecretAnswer {
+  /** The channel or server; empty for a setting. */
+  part: string;
   field: Field;
-  /** As in flags: `discord.token`. */
-  title: string;
   source: SecretSource;
 }
 
@@ -214,7 +214,7 @@ function answeredPart(
         why: `use --set ${flagName(name, key)}=VALUE`,
       });
     }
-    secrets.push({ field, title: flagName(name, key), source });
+    secrets.push({ part: name, field, source });
   }
   return answers;
 }

@@ -10,7 +10,7 @@ import type { Session } from "../../session.js";
 import { changeRecord } from "../agent-record.js";
 import type { NewSecrets } from "../answers.js";
 import { type Desired, desire } from "../desire.js";
-import { type Changes, type Draft, draftOf, withPartName } from "./changes.js";
+import { type Changes, type Draft, draftOf, flagName, withPartName } from "./changes.js";
 import { stagesTo, withProvider } from "./stages.js";
 import { testAnswers } from "./tests.js";
 import { interview } from "./wizard.js";
@@ -84,11 +84,12 @@ function secretFetcher(session: Session): (draft: Draft) => Promise<NewSecrets> 
   const known = new Map<SecretSource, Secret>();
   return async ({ secrets }) => {
     const found: NewSecrets = {};
-    for (const { field, title, source } of secrets) {
+    for (const { part, field, source } of secrets) {
+      const title = flagName(part, field.name);
       const asking = { what: title, flag: `--secret ${title}=env:VARIABLE` };
       const secret = known.get(source) ?? (await secretFrom(session, source, asking));
       known.set(source, secret);
-      withPartName(title.includes(".") ? (title.split(".")[0] ?? "") : "", () => checkAnswer(field, secret.reveal()));
+      withPartName(part, () => checkAnswer(field, secret.reveal()));
       if (field.secret) found[field.secret] = secret;
     }
     return found;

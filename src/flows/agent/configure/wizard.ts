@@ -12,7 +12,7 @@ import { own } from "../../../text/own-property.js";
 import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
-import { missingProviders, missingProvidersFault } from "../missing-providers.js";
+import { missingProviders, missingProvidersFault, noProvider } from "../missing-providers.js";
 import { answersGiven, auxiliaryAfter, type Changes, flagName, type PartAnswers, withPartName } from "./changes.js";
 
 export interface Interview {
@@ -69,7 +69,9 @@ async function askProvider(
     const all = Object.entries(known.providers);
     const serving = await Promise.all(all.map(([, { type }]) => serves(session, agent, type)));
     const usable = all.filter((_, index) => serving[index]);
-    if (usable.length === 0) throw noProvider(agent, Object.keys(known.providers).length);
+    if (all.length === 0) throw noProvider(agent);
+    if (usable.length === 0)
+      throw noProvider(agent, `none of your providers supports ${agent.manifest.type} ${agent.version}`);
     changes.provider = await ui.choose({
       message: `Provider for ${agent.name}:`,
       flag: "--provider",
@@ -121,18 +123,6 @@ async function serves({ configDir }: Session, { manifest, version }: ResolvedAge
   const { name } = await findType(configDir, type);
   const known = own(manifest.providers, name);
   return known !== undefined && inRange(version, known.when);
-}
-
-function noProvider({ name, manifest, version }: ResolvedAgent, count: number): Fault {
-  return new Fault(
-    "needs-answer",
-    count === 0 ? "no provider has been added yet" : `none of your providers supports ${manifest.type} ${version}`,
-    {
-      why: `${name} needs a model provider`,
-      next: "clm provider add --help",
-      flag: "--provider",
-    },
-  );
 }
 
 const done = "-";

@@ -12,7 +12,7 @@ import { check, flow } from "../../flow.js";
 import { fetchInstaller, type Installer } from "../../registry/installer.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
-import { withState } from "../agent-record.js";
+import { isSame, withState } from "../agent-record.js";
 import { keyDescription, newKey } from "../api-key.js";
 import { preflight, type ReadyHost } from "../preflight/preflight.js";
 import { aptCommand, portQuestion } from "../preflight/preflight-checks.js";
@@ -166,8 +166,6 @@ async function claim(
   });
   return record;
 }
-
-const isSame = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 async function makeKey({ secrets, ui }: Session, { host, manifest, options }: InstallPlan): Promise<void> {
   const owner = { host: host.name, type: manifest.type, agent: options.name };

@@ -42,26 +42,18 @@ export async function mustBePinnedRelease(
   const wrong =
     objectionTo(resolved, release) ??
     objectionTo(resolved, { ...release, version: await firstLine(session, root, agentFrom(plan, record), resolved) });
-  if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why });
+  if (wrong) throw wrong;
 }
 
-function objectionTo(
-  resolved: ResolvedAgent,
-  { version, commit }: Release,
-): { fault: "remote-failed" | "integrity"; message: string; why: string[] } | undefined {
+function objectionTo(resolved: ResolvedAgent, { version, commit }: Release): Fault | undefined {
   const { launcher, code } = resolved.paths;
-  if (version === "") {
-    const message = `the installer succeeded but left no working ${launcher}`;
-    return { fault: "remote-failed", message, why: [] };
-  }
-  const message = "the installed release is not the pinned one";
-  if (!saysVersion(resolved, version)) {
-    return { fault: "integrity", message, why: [`it says '${version}'`, `it should say '${versionLine(resolved)}'`] };
-  }
+  if (version === "") return new Fault("remote-failed", `the installer succeeded but left no working ${launcher}`);
+  const isNotPinned = (why: string[]) => new Fault("integrity", "the installed release is not the pinned one", { why });
+  if (!saysVersion(resolved, version))
+    return isNotPinned([`it says '${version}'`, `it should say '${versionLine(resolved)}'`]);
   const pinned = resolved.release.commit;
   if (pinned === undefined || commit === pinned) return undefined;
-  const why = [commit ? `${code} is at commit ${commit}` : `${code} is at no commit`, `${pinned} was pinned`];
-  return { fault: "integrity", message, why };
+  return isNotPinned([commit ? `${code} is at commit ${commit}` : `${code} is at no commit`, `${pinned} was pinned`]);
 }
 
 /** Seconds: it may wait ten for its upstream, and a host may be slow. */

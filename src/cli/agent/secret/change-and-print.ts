@@ -1,13 +1,24 @@
-import type { SecretResult } from "../../../flows/agent/secret/change.js";
+import { changeSecrets, type SecretChange, type SecretResult } from "../../../flows/agent/secret/change.js";
+import type { Target } from "../../../flows/agent/target.js";
+import { type Session, withSession } from "../../../flows/session.js";
 import { agentId } from "../../../state/agents.js";
 import { nextCommand } from "../../agent-view.js";
 import type { Context } from "../../command.js";
 import { dryRunLines, printResult } from "../../print-result.js";
 
-export function printStored(clm: Context, result: SecretResult, apply: boolean): void {
-  const { agent, ...data } = result;
-  for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);
-  printResult(clm, agent, data, () => {});
+/** Changes the secrets of an agent as `changeFor` says, and prints the result. */
+export function changeAndPrint(
+  clm: Context,
+  name: string,
+  { apply, sudoPasswordFile }: { apply: boolean; sudoPasswordFile?: string | undefined },
+  changeFor: (session: Session, target: Target) => SecretChange | Promise<SecretChange>,
+): Promise<void> {
+  return withSession({ ...clm, sudoPasswordFile }, async (session) => {
+    const result = await changeSecrets(session, name, apply, (target) => changeFor(session, target));
+    const { agent, ...data } = result;
+    for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);
+    printResult(clm, agent, data, () => {});
+  });
 }
 
 function resultLines(result: SecretResult, apply: boolean, dryRun: boolean): string[] {
