@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadType } from "../../agents/manifest/registry.js";
-import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { finalCause, withCause } from "../../agents/probe/proof/cause.js";
 import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { judge, minUptimeSeconds, restartsOf } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
+import type { ProbeOptions } from "../../agents/probe/proof/script.js";
 import { agentType } from "../../agents/type.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
@@ -17,6 +17,7 @@ import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, keyRefOf } from "./api-key.js";
 import { observe } from "./observe.js";
+import { resolve } from "./target.js";
 
 export interface ProveOptions {
   chat: boolean;
@@ -45,9 +46,8 @@ export interface ProveResult {
 }
 
 export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
-  const { manifest } = await loadType(session.configDir, agent.record.type);
-  const resolved = resolvedAgent(manifest, agent);
-  const { key } = apiKeyOf(session, keyRefOf(agent, manifest));
+  const resolved = await resolve(session, agent);
+  const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   // The agent's own messages are shown, and it knows more secrets than its key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
@@ -58,74 +58,91 @@ export async function proveAndObserve(session: Session, agent: Agent, options: P
 const startTimeout = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
   manifest.api.timeout.start + manifest.api.timeout.per_server * Object.keys(record.mcp ?? {}).length;
 
-interface ProveTarget {
-  root: Shell;
-  resolved: ResolvedAgent;
-  key: Secret;
-}
-
 async function watch(
   session: Session,
-  { root, resolved, key }: ProveTarget,
+  { root, resolved, key }: { root: Shell; resolved: ResolvedAgent; key: Secret },
   { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
 ): Promise<ProveResult> {
   const { ui, signal } = session;
   const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
   const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
   const skipped = dialect ? undefined : missing;
-  const probe = async (options: Parameters<typeof observe>[3]) =>
+  const probe = async (options: ProbeOptions) =>
     withoutSecrets(ui, resolved, await observe(root, resolved, key, options, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
+  const limits = { timeout, channels: resolved.manifest.api.timeout.channels };
   const began = Date.now();
+  let connectingSince: number | undefined;
   let first: Observation | undefined;
-  let answered: Observation["chat"];
-  let asked: string | undefined;
-  let process: string | undefined;
-  /** When everything but the channels passed for the first time. */
-  let connecting: number | undefined;
+  let answer: ChatAnswer | undefined;
   try {
     for (;;) {
-      const observation = await probe({ chat: answered === undefined ? dialect : undefined, connections });
+      const observation = await probe({ chat: answer ? undefined : dialect, connections });
       first ??= observation;
-      // An answer of an earlier process proves nothing about this one.
-      if (process !== undefined && process !== observation.unit.MainPID) answered = undefined;
-      process = observation.unit.MainPID;
       // A truncated answer may mean that the process ended: the next probe shows it.
       const brokeOff = observation.chat?.status === 0;
-      answered = observation.chat ?? answered;
-      asked = observation.asked ?? asked;
-      if (answered) observation.chat = answered;
+      answer = answerAfter(answer, observation);
+      if (answer) observation.chat = answer.chat;
       const proofs = judge(resolved, observation, { first, chat: dialect, noChat: skipped });
       if (isProven(proofs)) {
         progress.done(`${resolved.name} is proven`);
         return { proofs, observation };
       }
       const waited = Date.now() - began;
-      // A proof that only needs time is judged last, however long the others took.
-      const onlyTime = failuresIn(proofs).every(needsTime);
-      if (onlyTime && isConnecting(proofs)) connecting ??= Date.now();
-      const timeUp =
-        isConnecting(proofs) && onlyTime
-          ? Date.now() - (connecting ?? began) > resolved.manifest.api.timeout.channels
-          : waited > timeout + (onlyTime ? minUptimeSeconds * 2000 : 0);
-      const over =
-        timeUp ||
-        (!brokeOff && isFinal(observation, first, proofs)) ||
-        (waited > causeDelay && (answersAll(observation) || isOnlyOpen(proofs)) && !onlyTime);
-      const [failed] = failuresIn(proofs);
-      const since = failed?.id === "chat" ? asked : undefined;
+      if (lackOnlyTime(proofs) && isConnecting(proofs)) connectingSince ??= Date.now();
+      const connecting = Date.now() - (connectingSince ?? began);
+      const over = isOver({ first, observation, proofs, brokeOff, waited, connecting }, limits);
+      const since = failuresIn(proofs)[0]?.id === "chat" ? answer?.asked : undefined;
       const { words } = over || waited > causeDelay ? await probe({ words: { since } }) : observation;
       if (over || finalCause(resolved, words, proofs)) {
         progress.fail();
         return { proofs: withCause(resolved, skipTimeDependent(proofs), words), observation };
       }
-      progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
+      progress.update(failuresIn(proofs)[0]?.reason ?? "");
       await sleep(pauseAfter(observation, proofs), undefined, { signal });
     }
   } catch (error) {
     progress.fail();
     throw error;
   }
+}
+
+/** What a model answered, to which process of the agent, and when it was asked. */
+interface ChatAnswer {
+  chat: NonNullable<Observation["chat"]>;
+  asked: string | undefined;
+  process: string | undefined;
+}
+
+/** The model is asked once per process: an answer of an earlier process proves nothing about this one. */
+function answerAfter(before: ChatAnswer | undefined, { chat, asked, unit }: Observation): ChatAnswer | undefined {
+  const process = unit.MainPID;
+  if (chat) return { chat, asked, process };
+  return before?.process === process ? before : undefined;
+}
+
+interface Moment {
+  first: Observation;
+  observation: Observation;
+  proofs: Proof[];
+  /** The model's answer was cut short. */
+  brokeOff: boolean;
+  /** Milliseconds since the first probe. */
+  waited: number;
+  /** Milliseconds since nothing but its connections was missing. */
+  connecting: number;
+}
+
+/** Whether waiting longer is useless. */
+export function isOver(
+  { first, observation, proofs, brokeOff, waited, connecting }: Moment,
+  limits: { timeout: number; channels: number },
+): boolean {
+  if (!brokeOff && isFinal(observation, first, proofs)) return true;
+  // A proof that only needs time is judged last, however long the others took.
+  if (lackOnlyTime(proofs))
+    return isConnecting(proofs) ? connecting > limits.channels : waited > limits.timeout + minUptimeSeconds * 2000;
+  return waited > limits.timeout || (waited > causeDelay && (answersAll(observation) || isOnlyOpen(proofs)));
 }
 
 export function isMerelyStopped({ proofs, observation }: ProveResult): boolean {
@@ -156,14 +173,16 @@ function withoutSecrets(
 
 const failuresIn = (proofs: Proof[]): Proof[] => proofs.filter(({ result }) => result === "fail");
 const needsTime = ({ cause }: Proof): boolean => cause === "young" || cause === "connecting";
+const lackOnlyTime = (proofs: Proof[]): boolean => failuresIn(proofs).every(needsTime);
 const isConnecting = (proofs: Proof[]): boolean => proofs.some(({ cause }) => cause === "connecting");
 
 /** When another proof has failed, a proof that only needs time is skipped. */
 function skipTimeDependent(proofs: Proof[]): Proof[] {
-  if (failuresIn(proofs).every(needsTime)) return proofs;
-  return proofs.map(({ id, reason, ...proof }) =>
-    needsTime({ id, reason, ...proof }) ? { id, result: "skipped", reason } : { id, reason, ...proof },
-  );
+  if (lackOnlyTime(proofs)) return proofs;
+  return proofs.map((proof) => {
+    const { id, reason } = proof;
+    return needsTime(proof) ? { id, result: "skipped", reason } : proof;
+  });
 }
 
 /** Waits for the missing time at once: each probe leaves two refused keys in the agent's log. */
@@ -185,7 +204,7 @@ const answersAll = ({ answers }: Observation): boolean => {
 
 /** Whether waiting cannot make the failed proofs pass. */
 function isFinal(observation: Observation, first: Observation, proofs: Proof[]): boolean {
-  const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
+  const failed = new Set(failuresIn(proofs).map(({ id }) => id));
   if (failed.has("version") || failed.has("files") || failed.has("chat") || failed.has("mcp")) return true;
   if (proofs.some(({ cause }) => cause === "refused")) return true;
   if (observation.unit.ActiveState === "failed" || observation.unit.ActiveState === "inactive") return true;
