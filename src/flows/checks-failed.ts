@@ -1,21 +1,15 @@
 import type { Check } from "../agents/check.js";
-import { Fault, type FaultName } from "../errors.js";
+import { Fault } from "../errors.js";
 
-interface ChecksFailedOptions {
-  fault?: FaultName;
-  /** The member of the fault's data that has the checks. */
-  as?: "checks" | "proofs";
-}
-
-/** Each failure is a reason, and its fix a command to type next. */
+/** Each failure is a reason, and its fix a command to type next. `as` is the member of the fault's data with the checks. */
 export class ChecksFailed extends Fault {
   constructor(
     what: string,
     readonly checks: Check[],
-    { fault = "check-failed", as = "checks" }: ChecksFailedOptions = {},
+    as: "checks" | "proofs" = "checks",
   ) {
     const failed = checks.filter(({ result }) => result === "fail");
-    super(fault, what, {
+    super("check-failed", what, {
       why: failed.map(({ id, reason }) => `${id}: ${reason}`),
       next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
       data: { [as]: checks },
@@ -23,6 +17,6 @@ export class ChecksFailed extends Fault {
   }
 }
 
-export function mustPass(checks: Check[], what: string, options: ChecksFailedOptions = {}): void {
-  if (checks.some(({ result }) => result === "fail")) throw new ChecksFailed(what, checks, options);
+export function mustPass(checks: Check[], what: string, as?: "checks" | "proofs"): void {
+  if (checks.some(({ result }) => result === "fail")) throw new ChecksFailed(what, checks, as);
 }

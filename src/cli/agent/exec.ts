@@ -69,7 +69,7 @@ function printBlock({ ui }: Context, agent: Agent, output: ExecOutput, raw: bool
 }
 
 function machine({ agent, result, value, fault }: Outcome<ExecResult>, output: ExecOutput): object {
-  const exit = value ?? (fault && exitIn(fault));
+  const exit = value ?? exitIn(fault);
   return {
     ...identityOf(agent),
     result,
@@ -80,7 +80,7 @@ function machine({ agent, result, value, fault }: Outcome<ExecResult>, output: E
 }
 
 function exitOf({ result, value, fault }: Outcome<ExecResult>): number {
-  const exit = value ?? (fault && exitIn(fault));
+  const exit = value ?? exitIn(fault);
   if (exit) return codeOf(exit);
   return result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit);
 }

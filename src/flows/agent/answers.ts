@@ -6,6 +6,7 @@ import type { Answers, ModelChoice, ResolvedAgent } from "../../agents/plan/reso
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
+import { own } from "../../text/own-property.js";
 import { providerValues } from "../provider/values.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, nextName } from "./api-key.js";
@@ -37,40 +38,35 @@ export async function answersFor(
   const gone = missingProviders(record, session.providers.read());
   if (gone.length > 0) throw missingProvidersFault(agent, gone);
 
-  const own = [...new Set([...session.secrets.names(instance), ...Object.keys(fresh)])];
   const keys = keyName === undefined ? [] : [keyName, nextName(keyName)];
-  const extra = extraNames(
-    manifest,
-    own.filter((each) => !keys.includes(each)),
-  ).map((each) => [each, secret(each)] as const);
+  const names = new Set([...session.secrets.names(instance), ...Object.keys(fresh)]);
+  const ownNames = [...names].filter((name) => !keys.includes(name));
+  const { provider, model, fallbacks = [], auxiliary = {}, channels, mcp, settings = {} } = record;
   const answers = {
     apiKey: key,
-    ...(record.provider !== undefined && { model: await choose({ provider: record.provider, model: record.model }) }),
-    fallbacks: await inTurn(record.fallbacks ?? [], choose),
+    ...(provider !== undefined && { model: await choose({ provider, model }) }),
+    fallbacks: await inTurn(fallbacks, choose),
     auxiliary: Object.fromEntries(
-      await inTurn(Object.entries(record.auxiliary ?? {}), async ([task, choice]) => [task, await choose(choice)]),
+      await inTurn(Object.entries(auxiliary), async ([task, choice]) => [task, await choose(choice)]),
     ),
-    channels: Object.fromEntries(
-      Object.entries(record.channels ?? {}).map(([channel, fields]) => [
-        channel,
-        withSecrets(fields, fieldsOf(manifest.channels, channel), secret),
-      ]),
-    ),
-    mcp: Object.fromEntries(
-      Object.entries(record.mcp ?? {}).map(([server, { fields = {}, server: own }]) => [
-        server,
-        { values: withSecrets(fields, fieldsOf(manifest.mcp, server), secret), ...(own && { server: own }) },
-      ]),
-    ),
-    settings: withSecrets(record.settings ?? {}, manifest.settings, secret),
-    uploads: await uploadsFor(manifest.settings, record.settings ?? {}),
-    extra: Object.fromEntries(extra.filter((entry): entry is [string, Secret] => entry[1] !== undefined)),
+    channels: mapped(channels, (fields, name) => withSecrets(fields, fieldsOf(manifest.channels, name), secret)),
+    mcp: mapped(mcp, ({ fields = {}, server }, name) => ({
+      values: withSecrets(fields, fieldsOf(manifest.mcp, name), secret),
+      ...(server && { server }),
+    })),
+    settings: withSecrets(settings, manifest.settings, secret),
+    uploads: await uploadsFor(manifest.settings, settings),
+    extra: Object.fromEntries(extraNames(manifest, ownNames).flatMap((name) => entryOf(name, secret(name)))),
   };
   return { answers, keyPending: pending };
 }
 
-const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] =>
-  (Object.hasOwn(types, name) && types[name]?.fields) || [];
+const mapped = <T, R>(record: Record<string, T> = {}, change: (value: T, name: string) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
+
+const entryOf = <T>(name: string, value: T | undefined): [string, T][] => (value === undefined ? [] : [[name, value]]);
+
+const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] => own(types, name)?.fields ?? [];
 
 function withSecrets(
   given: Record<string, string>,

@@ -19,9 +19,9 @@ import { newSalt } from "./salt.js";
 export interface PrepareOptions {
   /** Another port: a number that must be free on the host, or the first free one. */
   port?: number | "auto" | undefined;
-  /** `as-running`: a stopped agent stays stopped. */
-  serviceState?: ServiceState | "as-recorded" | "as-running" | undefined;
-  connections?: boolean | undefined;
+  /** `as-running`: a stopped agent stays stopped. By default it should run. */
+  serviceState?: "as-recorded" | "as-running";
+  connections?: boolean;
 }
 
 export interface Prepared {
@@ -68,25 +68,12 @@ export async function prepare(
   mustHaveAccount(before, observation);
   const types = await loadManifests(session.configDir);
 
-  const port = portFor(
-    session,
-    agent,
-    { manifest, types, record: drafted.record, observation: observation },
-    options.port,
-  );
+  const port = portFor(session, agent, { manifest, types, record: drafted.record, observation }, options.port);
   const desired = await withPort(drafted, agent, port);
-  if (drafted.record !== agent.record)
-    mustHaveOwnPorts(session, agent, { ...desired, manifest, types, observation: observation });
+  if (drafted.record !== agent.record) mustHaveOwnPorts(session, agent, { ...desired, manifest, types, observation });
   const down = ["inactive", "failed"].includes(observation.unit.ActiveState ?? "");
-  const asked = options.serviceState ?? "up";
-  const serviceState =
-    asked === "as-recorded"
-      ? recordedServiceState(desired.record)
-      : asked === "as-running"
-        ? down
-          ? "as-is"
-          : "up"
-        : asked;
+  const stopped: ServiceState = options.serviceState === "as-running" && down ? "as-is" : "up";
+  const serviceState = options.serviceState === "as-recorded" ? recordedServiceState(desired.record) : stopped;
   const plan = planFor(desired, observation, { salt, serviceState });
   return { agent, desired, root, plan, observation, down: down && serviceState !== "up" };
 }

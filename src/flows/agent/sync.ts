@@ -29,8 +29,10 @@ export const syncAgent = (session: Session, ref: string): Promise<SyncResult> =>
   withLockedAgent(session, ref, async (agent) => {
     mustBeInstalled(agent);
     if (!isConfigured(agent)) return asInstalled(session, agent);
-    const options = { serviceState: "as-recorded", connections: true } as const;
-    const prepared = await prepare(session, agent, await desire(session, agent), options);
+    const prepared = await prepare(session, agent, await desire(session, agent), {
+      serviceState: "as-recorded",
+      connections: true,
+    });
     const applying = { verb, skipChatIfUnchanged: true, connections: true };
     const { record, changes, proofs } = await apply(session, prepared, applying);
     mustHold(proofs, `${agentId(agent)} has no configuration drift, but failed its proofs`);

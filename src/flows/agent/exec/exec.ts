@@ -72,7 +72,7 @@ export async function execInAgents(
       session.signal.throwIfAborted();
       return all;
     } finally {
-      const known = all.length > 0 && all.every(({ fault }) => !fault || isExit(fault));
+      const known = all.length > 0 && all.every(({ fault }) => !fault || exitIn(fault));
       const made = await Promise.allSettled(leashes.values());
       await Promise.all(
         made.map((each) => (each.status === "fulfilled" ? each.value.end(known ? "done" : "stop") : undefined)),
@@ -82,7 +82,7 @@ export async function execInAgents(
   const judge = (all: Outcome<ExecResult>[]) => {
     const bad = all.find(({ result }) => result !== "ok");
     if (!bad) return { result: "ok" as const };
-    return { result: "failed" as const, ...(bad.fault && !isExit(bad.fault) && { fault: bad.fault.code }) };
+    return { result: "failed" as const, ...(bad.fault && !exitIn(bad.fault) && { fault: bad.fault.code }) };
   };
   return (await session.gate.pass(action, everywhere, judge)) ?? [];
 }
@@ -107,9 +107,9 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
     words: announced(proof, wordsOf(order.command)),
   });
   const script = `${chownPipes(resolved.user)}\n${run}\n`;
-  // The command goes on stdin: sudo writes its arguments into the host's log.
   const late = order.timeout === undefined ? [] : [AbortSignal.timeout(order.timeout)];
   const signal = AbortSignal.any([session.signal, ...late]);
+  // The command goes on stdin: sudo writes its arguments into the host's log.
   const process = await connection.as("root").spawn(commandFor(script), { signal });
   process.stdin.write(script);
   const letGoOfInput = feed(order.input, process.stdin);
@@ -155,9 +155,8 @@ async function listen(stream: Readable, hear: (bytes: Buffer) => Promise<void> |
 const endedWith = ({ code, signal }: Exit): Fault =>
   new Fault("remote-failed", `ended with ${code ?? signal ?? "a signal"}`, { data: { exit: { code, signal } } });
 
-/** The command ran and failed: not an error of clm. */
-export const isExit = (fault: Fault): boolean => fault.data.exit !== undefined;
-export const exitIn = (fault: Fault): Exit | undefined => fault.data.exit as Exit | undefined;
+/** Of a command that ran and failed, which is not an error of clm. */
+export const exitIn = (fault: Fault | undefined): Exit | undefined => fault?.data.exit as Exit | undefined;
 
 const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>
   new Fault(

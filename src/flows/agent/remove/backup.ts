@@ -34,15 +34,10 @@ export interface Limits {
   silence: number;
 }
 
-const usual: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
+const limits: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
 
 /** Undefined when there is nothing to keep. Files with secrets are left out: the agent has to log in again. */
-export async function backUp(
-  session: Session,
-  root: Shell,
-  agent: Agent,
-  limits: Limits = usual,
-): Promise<Backup | undefined> {
+export async function backUp(session: Session, root: Shell, agent: Agent): Promise<Backup | undefined> {
   const { user, home, type, version, relaxed = false, runtime } = agent.record;
   const { manifest } = await loadType(session.configDir, type);
   const paths = pathsFor(manifest, user, home);

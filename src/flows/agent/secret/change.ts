@@ -1,12 +1,12 @@
 import type { Change } from "../../../agents/plan/change.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import type { Secret } from "../../../secret.js";
-import { type Agent, findAgent, hostAndName, recordAgent, secretOwner } from "../../../state/agents.js";
+import { type Agent, findAgent, hostAndName, secretOwner } from "../../../state/agents.js";
 import { defined } from "../../../text/defined.js";
 import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
-import { withAgentLock } from "../agent-lock.js";
-import { withState } from "../agent-record.js";
+import { withLockedAgent } from "../agent-lock.js";
+import { changeRecord, withState } from "../agent-record.js";
 import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
 import { mustBeInstalled } from "../preconditions.js";
 import { type Target, targetOf } from "../target.js";
@@ -49,47 +49,46 @@ export async function changeSecrets(
     mustBeConfigured(agent);
   }
   const target = await targetOf(session, ref);
-  const id = { host: target.agent.host.name, name: target.agent.name };
   const change = await prepare(target);
-  const values = await storeChanged(session, target.agent, change);
-  const agentNow = () => findAgent(hosts.read(), hostAndName(target.agent));
-  const put = apply
-    ? await withAgentLock(session, id, async () => {
-        // A dry run has stored nothing: the values come with the request.
-        const prepared = await prepareChanged(session, agentNow(), gate.dryRun ? Object.fromEntries(values) : {});
-        const { agent } = prepared;
-        const action = {
-          verb: change.verb,
-          target: hostAndName(agent),
-          summary: `configure ${agent.name} on ${agent.host.name}`,
-        };
-        const applied = await flow(session, action, (phases) => applyChanged(phases, session, prepared));
-        return { ...applied, down: prepared.down };
-      })
+  const full = hostAndName(target.agent);
+  const values = await storeChanged(session, full, change);
+  const applied = apply
+    ? await withLockedAgent(session, full, (agent) => applyStored(session, agent, change.verb, values))
     : { down: false, changes: [], proofs: [] };
   return {
-    agent: agentNow(),
+    agent: findAgent(hosts.read(), full),
     set: [...values].flatMap(([name, value]) => (value ? name : [])),
     forgotten: [...values].flatMap(([name, value]) => (value ? [] : name)),
     stripped: change.stripped ?? [],
     applied: apply && !gate.dryRun,
-    down: put.down,
-    changes: put.changes,
-    proofs: put.proofs,
+    ...applied,
   };
 }
 
+async function applyStored(
+  session: Session,
+  found: Agent,
+  verb: string,
+  values: Values,
+): Promise<Pick<SecretResult, "down" | "changes" | "proofs">> {
+  // A dry run has stored nothing: the values come with the request.
+  const prepared = await prepareChanged(session, found, session.gate.dryRun ? Object.fromEntries(values) : {});
+  const { agent, down } = prepared;
+  const action = { verb, target: hostAndName(agent), summary: `configure ${agent.name} on ${agent.host.name}` };
+  const { changes, proofs } = await flow(session, action, (phases) => applyChanged(phases, session, prepared));
+  return { down, changes, proofs };
+}
+
 /** Returns the values that differ. The agent goes back to validate first: the host has the old ones. */
-async function storeChanged(session: Session, agent: Agent, change: SecretChange): Promise<Values> {
-  const { secrets, hosts, gate } = session;
-  const owner = secretOwner(agent);
-  const id = { host: agent.host.name, name: agent.name };
+async function storeChanged(session: Session, ref: string, change: SecretChange): Promise<Values> {
+  const { secrets, gate } = session;
   const { verb, summary, question } = change;
+  const owner = secretOwner(findAgent(session.hosts.read(), ref));
   const changed = [...change.values].filter(([name, value]) => secrets.get(owner, name)?.reveal() !== value?.reveal());
   if (changed.length === 0) return new Map();
-  await withAgentLock(session, id, () =>
-    gate.pass({ verb, target: hostAndName(agent), summary, ...defined({ question }) }, async () => {
-      await recordAgent(hosts, id, (record) => record && withState(record, "validate"));
+  await withLockedAgent(session, ref, (agent) =>
+    gate.pass({ verb, target: ref, summary, ...defined({ question }) }, async () => {
+      await changeRecord(session, agent, (now) => withState(now, "validate"));
       for (const [name, value] of changed) {
         if (value) await secrets.set(owner, name, value, "set with clm agent secret");
         else await secrets.unset(owner, name);
