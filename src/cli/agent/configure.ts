@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.js";
-import type { ConfigureResult, StageResult } from "../../flows/agent/configure/configure.js";
+import type { ConfigureResult } from "../../flows/agent/configure/configure.js";
+import type { StageResult } from "../../flows/agent/configure/stages.js";
 import { agentId, findAgent } from "../../state/agents.js";
 import { briefCheckView, nextCommand } from "../agent-view.js";
 import type { Context, Handler, View } from "../command.js";

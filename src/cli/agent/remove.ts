@@ -29,7 +29,7 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
 };
 
 const wouldRemove = ({ agent, backedUp, backup, changes }: RemoveResult): string[] => [
-  ...(backup ? [backupText(backup)] : []),
+  ...backupLines(backup),
   ...(!backup && !backedUp && changes.length > 0 ? [`would not back up the data of ${agent.name}`] : []),
   ...changes.map(({ what }) => `would remove ${what}`),
 ];
@@ -37,16 +37,19 @@ const wouldRemove = ({ agent, backedUp, backup, changes }: RemoveResult): string
 function forgotten({ agent, backup }: RemoveResult): string[] {
   const { unit, user, home } = agent.record;
   return [
-    ...(backup ? [backupText(backup)] : []),
+    ...backupLines(backup),
     `${agent.name} is forgotten; nothing was changed on ${agent.host.name}`,
     `may be left there: the unit ${unit}, the account ${user}, its home ${home}`,
   ];
 }
 
 const removed = ({ agent, backup }: RemoveResult): string[] => [
-  ...(backup ? [backupText(backup)] : []),
+  ...backupLines(backup),
   `${agent.name} is removed from ${agent.host.name}; installed packages stay`,
 ];
 
-const backupText = ({ path, members }: NonNullable<RemoveResult["backup"]>): string =>
-  `its data is backed up in ${path} (${members.length} ${members.length === 1 ? "file" : "files"}, without .env)`;
+function backupLines(backup: RemoveResult["backup"]): string[] {
+  if (!backup) return [];
+  const { length } = backup.members;
+  return [`its data is backed up in ${backup.path} (${length} ${length === 1 ? "file" : "files"}, without .env)`];
+}

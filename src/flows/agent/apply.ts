@@ -96,12 +96,10 @@ export async function applyIn(
 }
 
 const operationsOf = ({ agent, plan }: Prepared, { restart }: Pick<ApplyOptions, "restart">): Operation[] =>
-  restart ? plan.operations.map(restarting(agent.record.unit)) : plan.operations;
-
-const restarting =
-  (name: string) =>
-  (each: Operation): Operation =>
-    each.kind === "unit" && each.name === name && each.state === "started" ? { ...each, state: "restarted" } : each;
+  plan.operations.map((each) => {
+    const starts = each.kind === "unit" && each.name === agent.record.unit && each.state === "started";
+    return restart && starts ? { ...each, state: "restarted" } : each;
+  });
 
 async function storeSecrets(session: Session, agent: Agent, secrets: NewSecrets = {}): Promise<void> {
   for (const [name, secret] of Object.entries(secrets)) {

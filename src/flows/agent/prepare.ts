@@ -1,5 +1,5 @@
 import { loadManifests } from "../../agents/manifest/registry.js";
-import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
+import { desiredState } from "../../agents/plan/desired-state.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
 import type { Plan, ServiceState } from "../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
@@ -83,8 +83,7 @@ async function withPort(desired: Desired, agent: Agent, port: number): Promise<D
   if (port === desired.record.port) return desired;
   const { manifest } = desired.resolved;
   const renderer = await capability(manifest, "renderer");
-  const moved: DesiredState = desiredState(renderer, manifest, agent, { ...desired.record, port }, desired.answers);
-  return { ...desired, ...moved };
+  return { ...desired, ...desiredState(renderer, manifest, agent, { ...desired.record, port }, desired.answers) };
 }
 
 export function mustHaveAccount(agent: ResolvedAgent, { account }: Observation): void {

@@ -83,11 +83,9 @@ const isOther = (old: Secret, next: Secret): boolean =>
 async function mustBeRefused(session: Session, agent: Agent, resolved: ResolvedAgent, old: Secret): Promise<void> {
   const root = (await session.pool.connect(agent.host)).as("root");
   const { answers } = await observe(root, resolved, old, {}, session.signal);
-  if (answers.own !== 401) throw stillAccepted(agent, answers.own);
-}
-
-function stillAccepted(agent: Agent, status = 0): Fault {
-  return new Fault("check-failed", `${agentId(agent)} does not refuse its old key`, {
+  const { own: status = 0 } = answers;
+  if (status === 401) return;
+  throw new Fault("check-failed", `${agentId(agent)} does not refuse its old key`, {
     why: status === 0 ? "it did not answer" : `it answered ${status}; it should be 401`,
     next: rotateLine(agent.ref),
   });

@@ -8,7 +8,7 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, withDown, withState } from "./agent-record.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
-import { type ProveResult, proveAndObserve } from "./prove.js";
+import { proveAndObserve } from "./prove.js";
 
 export interface StartOptions {
   /** Also when onboarding is not complete. */
@@ -65,21 +65,18 @@ export async function mustAnswer(
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
   const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
-  const required = ({ proofs, observation }: ProveResult) =>
-    lenient ? requiredWithForce(proofs, observation) : proofs;
   const proved = await prove(`validate ${agent.name}`, (progress) =>
     proveAndObserve(session, agent, { ...options, progress }),
   );
   if (!proved) return [];
-  if (required(proved).some(isFailure)) {
+  const required = lenient ? requiredWithForce(proved.proofs, proved.observation) : proved.proofs;
+  if (required.some(({ result }) => result === "fail")) {
     await record("the agent has to be validated again", () =>
       changeRecord(session, agent, (now) => withState(now, "validate")),
     );
-    mustHold(required(proved), `${agentId(agent)} was ${verb}ed but failed its proofs`);
+    mustHold(required, `${agentId(agent)} was ${verb}ed but failed its proofs`);
   }
   for (const { id, result, reason } of proved.proofs)
     if (result === "warn" || result === "fail") session.ui.warn(`${id}: ${reason}`);
   return proved.proofs;
 }
-
-const isFailure = ({ result }: Proof): boolean => result === "fail";

@@ -48,9 +48,7 @@ export async function uploadsFor(fields: Field[], settings: Record<string, strin
 }
 
 async function addFiles(path: string, name: string, found: UploadedFile[]): Promise<void> {
-  const info = await stat(path).catch((error: Error) => {
-    throw cannotBeRead(path, error);
-  });
+  const info = await stat(path).catch(unreadable(path));
   if (info.isDirectory()) {
     for (const entry of (await readdir(path, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const full = join(path, entry.name);
@@ -68,14 +66,15 @@ async function addFiles(path: string, name: string, found: UploadedFile[]): Prom
       why: `at most ${maxFiles} files of ${maxBytes / 1024 / 1024} MB in all are copied; fetch the rest on the host`,
     });
   }
-  const content = await readFile(path).catch((error: Error) => {
-    throw cannotBeRead(path, error);
-  });
+  const content = await readFile(path).catch(unreadable(path));
   found.push({ name: nameOnHost(name), content, executable: (info.mode & 0o100) !== 0 });
 }
 
-const cannotBeRead = (path: string, error: Error): Fault =>
-  new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+const unreadable =
+  (path: string) =>
+  (error: Error): never => {
+    throw new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+  };
 
 function nameOnHost(name: string): string {
   const plain = normalize(name);

@@ -19,8 +19,6 @@ import { type Flags, givenChanges } from "./flags.js";
 import { type StageResult, stageResults, withStages } from "./stages.js";
 import { validate } from "./validate.js";
 
-export type { StageResult } from "./stages.js";
-
 export interface ConfigureRequest {
   flags: Flags;
   /** A YAML file with answers; flags override it. */

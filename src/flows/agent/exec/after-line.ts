@@ -1,15 +1,9 @@
 import { type Readable, Transform } from "node:stream";
 
-export interface Beginning {
-  rest: Readable;
-  begun(): boolean;
-  before(): string;
-}
-
 const enough = 64 * 1024;
 
 /** Passes on everything after `line`; output before it comes from sudo or systemd-run. */
-export function afterLine(stream: Readable, line: string): Beginning {
+export function afterLine(stream: Readable, line: string) {
   const wanted = Buffer.from(`${line}\n`);
   let head: Buffer = Buffer.alloc(0);
   let begun = false;

@@ -20,18 +20,13 @@ export interface PreflightObservation {
   state: string;
   /** ActiveState of the installer's job: `inactive` when there is none. */
   job: string;
-  listening: Listener[];
+  listening: PortQuestion["listening"];
   /** Whether an address answers, by address; only those that were tried. */
   reach: Record<string, boolean>;
   /** The first line the launcher would print; empty when nothing is installed, undefined when it was not read. */
   version?: string;
   /** The commit of the checkout, when that was read. */
   commit?: string;
-}
-
-export interface Listener {
-  port: number;
-  uid: number;
 }
 
 export interface Installation {

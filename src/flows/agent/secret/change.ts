@@ -67,16 +67,15 @@ export async function changeSecrets(
 
 async function applyStored(
   session: Session,
-  found: Agent,
+  agent: Agent,
   verb: string,
   values: Values,
 ): Promise<Pick<SecretResult, "down" | "changes" | "proofs">> {
   // A dry run has stored nothing: the values come with the request.
-  const prepared = await prepareChanged(session, found, session.gate.dryRun ? Object.fromEntries(values) : {});
-  const { agent, down } = prepared;
+  const prepared = await prepareChanged(session, agent, session.gate.dryRun ? Object.fromEntries(values) : {});
   const action = { verb, target: hostAndName(agent), summary: `configure ${agent.name} on ${agent.host.name}` };
   const { changes, proofs } = await flow(session, action, (phases) => applyChanged(phases, session, prepared));
-  return { down, changes, proofs };
+  return { down: prepared.down, changes, proofs };
 }
 
 /** Returns the values that differ. The agent goes back to validate first: the host has the old ones. */
