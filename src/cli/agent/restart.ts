@@ -1,4 +1,4 @@
-import { restartAgent } from "../../flows/agent/restart.js";
+import { restartAgent } from "../../flows/agent/start.js";
 import { checkView } from "../agent-view.js";
 import type { Handler } from "../command.js";
 import { dryRunLines } from "../print-result.js";

@@ -31,6 +31,10 @@ export function withDown({ down: _, ...record }: AgentRecord, down: boolean): Ag
   return down ? { ...record, down } : record;
 }
 
+/** Whether the agent should be stopped. Recorded before the host changes, so that a killed run leaves the intention. */
+export const setDown = (session: Session, agent: Agent, down: boolean): Promise<AgentRecord> =>
+  changeRecord(session, agent, (now) => withDown(now, down));
+
 /** What proofs are valid for: a rendering, and its providers. */
 export interface Basis {
   digest: string;

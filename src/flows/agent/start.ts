@@ -6,9 +6,10 @@ import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { check, flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { changeRecord, withDown, withState } from "./agent-record.js";
+import { changeRecord, setDown, withState } from "./agent-record.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
 import { proveAndObserve } from "./prove.js";
+import { killUnit, withStopNotice } from "./stop.js";
 
 export interface StartOptions {
   /** Also when onboarding is not complete. */
@@ -38,7 +39,29 @@ export const startAgent = (session: Session, ref: string, { force }: StartOption
     });
   });
 
-export function mustBeStartable(session: Session, agent: Agent, verb: Verb, force: boolean) {
+export interface RestartOptions extends StartOptions {
+  /** Do not wait for running model calls. */
+  now: boolean;
+}
+
+/** Everything is checked before the stop, so that an agent that could not start again keeps running. */
+export const restartAgent = (session: Session, ref: string, { force, now }: RestartOptions): Promise<StartResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    const { root } = await mustBeStartable(session, agent, "restart", force);
+    const action = { verb: "agent restart", target: hostAndName(agent), summary: `restart ${agentId(agent)}` };
+    return flow(session, action, async (phases) => {
+      const { change, record } = phases;
+      const { unit: name, down } = agent.record;
+      if (down) await record("the agent should run", () => setDown(session, agent, false));
+      if (now) await change(`kill ${name}`, () => killUnit(session, root, name));
+      const operations = [unit(name, { enabled: true, state: "restarted" })];
+      const report = await withStopNotice(session, root, agent, () => change(`restart ${name}`, { root, operations }));
+      const proofs = await mustAnswer(phases, session, agent, { verb: "restart", force });
+      return { agent, changes: changesOf(report), proofs };
+    });
+  });
+
+function mustBeStartable(session: Session, agent: Agent, verb: Verb, force: boolean) {
   mustBeInstalled(agent);
   if (!force) mustBeReady(agent, verb);
   return check(session, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
@@ -49,15 +72,11 @@ type Verb = "start" | "restart";
 const isUp = ({ unit: { ActiveState, UnitFileState, NeedDaemonReload } }: Observation): boolean =>
   ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
 
-/** Whether the agent should be stopped. Recorded before the host changes, so that a killed run leaves the intention. */
-export const setDown = (session: Session, agent: Agent, down: boolean) =>
-  changeRecord(session, agent, (now) => withDown(now, down));
-
 /** Milliseconds that an agent started by force gets to settle: three seconds for the unit, and some for the probe. */
 const settleTime = 5000;
 
 /** With --force only the essential proofs must pass; others are warnings. A failure resets the agent to validate. */
-export async function mustAnswer(
+async function mustAnswer(
   { prove, record }: Phases,
   session: Session,
   agent: Agent,

@@ -10,7 +10,7 @@ import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { setDown } from "./start.js";
+import { setDown } from "./agent-record.js";
 import { endStrays, straysOf } from "./strays.js";
 
 export interface StopOptions {
