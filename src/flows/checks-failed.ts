@@ -1,15 +1,21 @@
 import type { Check } from "../agents/check.js";
-import { Fault } from "../errors.js";
+import { Fault, type FaultName } from "../errors.js";
 
-/** Each failure is a reason, and its fix a command to type next. `as` is the member of the fault's data with the checks. */
+interface ChecksFailedOptions {
+  fault?: FaultName;
+  /** The member of the fault's data that has the checks. */
+  as?: "checks" | "proofs";
+}
+
+/** Each failure is a reason, and its fix a command to type next. */
 export class ChecksFailed extends Fault {
   constructor(
     what: string,
     readonly checks: Check[],
-    as: "checks" | "proofs" = "checks",
+    { fault = "check-failed", as = "checks" }: ChecksFailedOptions = {},
   ) {
     const failed = checks.filter(({ result }) => result === "fail");
-    super("check-failed", what, {
+    super(fault, what, {
       why: failed.map(({ id, reason }) => `${id}: ${reason}`),
       next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
       data: { [as]: checks },
@@ -17,6 +23,6 @@ export class ChecksFailed extends Fault {
   }
 }
 
-export function mustPass(checks: Check[], what: string, as?: "checks" | "proofs"): void {
-  if (checks.some(({ result }) => result === "fail")) throw new ChecksFailed(what, checks, as);
+export function mustPass(checks: Check[], what: string, options: ChecksFailedOptions = {}): void {
+  if (checks.some(({ result }) => result === "fail")) throw new ChecksFailed(what, checks, options);
 }

@@ -74,4 +74,4 @@ export function requiredWithForce(proofs: Proof[], { answers, listeners }: Obser
   return proofs.filter(({ id }) => must[id]);
 }
 
-export const mustHold = (proofs: Proof[], what: string): void => mustPass(proofs, what, "proofs");
+export const mustHold = (proofs: Proof[], what: string): void => mustPass(proofs, what, { as: "proofs" });
