@@ -8,7 +8,7 @@ import { bundling } from "./build.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "clm-docs-"));
 const outfile = join(folder, "reference.cjs");
-const entry = 'export { everyNoun } from "./src/cli/nouns.ts"; export { reference } from "./src/cli/reference.ts";';
+const entry = 'export { everyNoun } from "./src/cli/nouns.ts"; export { reference } from "./scripts/reference.ts";';
 await build({ ...bundling, format: "cjs", stdin: { contents: entry, resolveDir: "." }, outfile });
 const { everyNoun, reference } = createRequire(import.meta.url)(outfile);
 writeFileSync("docs/reference.md", reference(await everyNoun()));

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 // src/a/b. Further tests of the same file add their topic: test/unit/a/b.crash.test.ts.
 
 /** Tests of the whole tree, which have no counterpart. */
-const wholeTree = ["agent-type-names", "architecture", "layers", "lockfile", "mirror", "root-commands"];
+const wholeTree = ["agent-type-names", "architecture", "layers", "lockfile", "mirror", "reference", "root-commands"];
 
 const tests = readdirSync("test/unit", { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".test.ts"))

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { reference } from "../../../scripts/reference.js";
 import { catalog } from "../../../src/cli/catalog.js";
 import { globalsAnywhere } from "../../../src/cli/globals.js";
 import { everyNoun, lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/parse.js";
-import { reference } from "../../../src/cli/reference.js";
 import { exampleParts, longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
 

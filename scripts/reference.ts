@@ -1,10 +1,10 @@
-import { machineChecks } from "../agents/doctor/machine-checks.js";
-import { agentChecks } from "../agents/manifest/agent-checks.js";
-import { faults } from "../errors.js";
-import type { Command, Noun, OptionSpec } from "./command.js";
-import { globalsAnywhere } from "./globals.js";
-import { commandsOf, verbless } from "./nouns.js";
-import { argSummary, argTerm, capital, exampleParts, optionTerm, paragraphs, usageLine } from "./spelling.js";
+import { machineChecks } from "../src/agents/doctor/machine-checks.js";
+import { agentChecks } from "../src/agents/manifest/agent-checks.js";
+import type { Command, Noun, OptionSpec } from "../src/cli/command.js";
+import { globalsAnywhere } from "../src/cli/globals.js";
+import { commandsOf, verbless } from "../src/cli/nouns.js";
+import { argSummary, argTerm, capital, exampleParts, optionTerm, paragraphs, usageLine } from "../src/cli/spelling.js";
+import { faults } from "../src/errors.js";
 
 /** Generates docs/reference.md from the declarations. */
 export function reference(nouns: readonly Noun[]): string {

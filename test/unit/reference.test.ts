@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { everyNoun } from "../../../src/cli/nouns.js";
-import { reference } from "../../../src/cli/reference.js";
+import { reference } from "../../scripts/reference.js";
+import { everyNoun } from "../../src/cli/nouns.js";
 
 it("docs/reference.md matches the declarations; npm run docs writes it", async () => {
   expect(readFileSync("docs/reference.md", "utf8")).toBe(reference(await everyNoun()));
