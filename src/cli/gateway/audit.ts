@@ -4,8 +4,8 @@ import { readUsageFile } from "../../gateway/allowance/usage-file.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
 import type { RequestLine } from "../../gateway/audit/request-line.js";
 import { verifyRequestLog } from "../../gateway/audit/verify.js";
+import { matchesAgent } from "../../gateway/keys/rights.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
-import { matchesPattern } from "../../text/wildcard.js";
 import { jsonLines } from "../../ui/format.js";
 import type { Context, Handler } from "../command.js";
 import { parseTimeAsSeconds } from "../parse-time.js";
@@ -100,7 +100,7 @@ function matcherOf({ key, agent, status }: RequestFilter): (line: RequestLine) =
 
 function isFor(agent: string, target: string | undefined): boolean {
   const [host, name] = target?.split("/") ?? [];
-  return name !== undefined && (matchesPattern(agent, name) || matchesPattern(agent, `${host}/${name}`));
+  return host !== undefined && name !== undefined && matchesAgent(agent, host, name);
 }
 
 function statusIs(word: string): (line: RequestLine) => boolean {

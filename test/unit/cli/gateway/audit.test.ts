@@ -64,6 +64,9 @@ describe("clm gateway audit", () => {
     ],
     [["--agent", "bear/ben"], [4]],
     [["--agent", "*e*/*"], [4]],
+    // Without a host, a pattern is one of names.
+    [["--agent", "b*n"], [4]],
+    [["--agent", "b*r*"], []],
     [["--agent", "proxy"], []],
     [
       ["--status", "4xx"],
