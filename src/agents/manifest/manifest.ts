@@ -255,7 +255,7 @@ export const manifestSchema = z.strictObject({
         /** Prefixes that count only when the answer reports zero tokens: a model's own text may begin like this. */
         failures_without_usage: z.array(z.string()).default([]),
         /** Characters of a message that the agent reads; it silently drops the rest. */
-        longest: z.number().int().positive().optional(),
+        max_length: z.number().int().positive().optional(),
       })
       .optional(),
     /** Milliseconds until it must listen; each MCP server adds `per_server`. Channels then have `channels` to connect. */
@@ -292,11 +292,11 @@ export const manifestSchema = z.strictObject({
       /** Answers with JSON: `upstream`, and `authenticated` when it has a login to lend. */
       health: z.string().startsWith("/"),
       /** The largest request body, in bytes. */
-      largest: z.number().int().positive(),
+      max_body_bytes: z.number().int().positive(),
       /** Milliseconds until it must answer. */
       timeout: z.number().int().positive(),
       /** Exit codes after which a restart does not help. */
-      hopeless: z.array(z.number().int()).default([]),
+      no_restart_on: z.array(z.number().int()).default([]),
       /** The command that reports logins: `line` has the groups `provider` and `state`. */
       status: z.strictObject({ args: z.array(z.string()), line: pattern, ready: pattern }),
       providers: z.record(
@@ -327,13 +327,13 @@ export const manifestSchema = z.strictObject({
         /** Its name on the service's PATH. */
         program: word,
         /** Versions of the program: the agent's minimum, the recommended one, and the one clm installs. */
-        least: semver,
-        advised: semver,
+        min_version: semver,
+        recommended: semver,
         default: semver,
         /** Where its settings are: shared by the user's programs, or for this agent only. Templates: the paths. */
         homes: z.strictObject({ shared: z.string(), own: z.string() }),
         /** Where clm installs it. Template: the paths. */
-        place: z.string(),
+        directory: z.string(),
         /** Its link on the service's PATH. Template: the paths. */
         launcher: z.string(),
         /** Arguments of the program, and of the launcher, that log in. */
@@ -351,9 +351,9 @@ export const manifestSchema = z.strictObject({
           tool_timeout_sec: z.number().positive(),
         }),
         /** Features an agent loses while it runs on it. */
-        lost: z.array(z.string()),
+        loses: z.array(z.string()),
         /** Files the model does not get; clm can supply them in the program's settings. */
-        untold: z.string(),
+        withheld: z.string(),
         /** The npm package; `versions` pins it by version and architecture. */
         package: z.string(),
         /** Sandbox directives to replace, by directive. */

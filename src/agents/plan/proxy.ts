@@ -20,7 +20,7 @@ export interface AgentProxy {
   /** The paths below /v1 that it forwards. */
   paths: string[];
   /** The largest request body, in bytes. */
-  largest: number;
+  maxBodyBytes: number;
 }
 
 export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
@@ -32,7 +32,7 @@ export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
     port: proxy.port,
     unit: proxyUnit(agent, type),
     paths: type.providers[proxy.provider]?.paths ?? [],
-    largest: type.largest,
+    maxBodyBytes: type.max_body_bytes,
   };
 }
 

@@ -88,7 +88,7 @@ export function unitFile(agent: ResolvedAgent, systemd: number): string {
 export function proxyUnitFile(
   { runtime: _, ...agent }: ResolvedAgent,
   { provider, port }: AgentProxy,
-  { args, hopeless }: ProxyType,
+  { args, no_restart_on: noRestartOn }: ProxyType,
   systemd: number,
 ): string {
   const { manifest, name, paths } = agent;
@@ -97,7 +97,7 @@ export function proxyUnitFile(
     ...processOf(agent),
     description: `${manifest.title} ${name}, proxy to ${provider}`.replaceAll("%", "%%"),
     command: [unitWord(paths.launcher), ...words.map(unitArgument)].join(" "),
-    hopeless: hopeless.join(" "),
+    noRestartOn: noRestartOn.join(" "),
     hardening: hardeningOf({ ...agent, relaxed: false }, systemd),
   });
 }

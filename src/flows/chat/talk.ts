@@ -75,9 +75,9 @@ export class Talk {
 
   /** Throws, before anything is sent, when the agent would not read all of a message. */
   async mustFit(message: string): Promise<void> {
-    const { longest } = chatSettings(await this.#manifest());
-    mustFit(message, longest);
-    if (this.#system !== undefined) mustFit(this.#system, longest, "the text of --system");
+    const { max_length: maxLength } = chatSettings(await this.#manifest());
+    mustFit(message, maxLength);
+    if (this.#system !== undefined) mustFit(this.#system, maxLength, "the text of --system");
   }
 
   async say(message: string, options: SayOptions): Promise<Answer> {

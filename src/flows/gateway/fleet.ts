@@ -74,7 +74,7 @@ async function served(
     proxy: proxy && {
       provider: proxy.provider,
       paths: proxy.paths.map((path) => `/v1${path}`),
-      maxBodyBytes: proxy.largest,
+      maxBodyBytes: proxy.maxBodyBytes,
     },
     mark: createHash("sha256").update(JSON.stringify(connection)).digest("base64"),
   };

@@ -32,7 +32,7 @@ export function piecesFor(target: HandoffTarget, { older }: Split): string[] {
   const window = Math.floor((roomIn(target.context ?? 0) * bytesPerToken) / 2);
   const longest = Math.min(
     window,
-    (target.resolved.manifest.api.chat?.longest ?? window) - summaryLength(target) - 1000,
+    (target.resolved.manifest.api.chat?.max_length ?? window) - summaryLength(target) - 1000,
   );
   if (longest < 200) throw tooSmall(target);
   const pieces = piecesOf(older, longest);

@@ -50,8 +50,10 @@ function judgeProgram({ resolved: { ref }, type, report: { program, version, bro
   if (!program) return fail(`there is no ${type.program} on the PATH of its service`, fix);
   if (!version) return fail(`${program} does not run: ${broken ?? "it says no version"}`, fix);
   const seen = `${version} (${program})`;
-  if (compareVersions(version, type.least) < 0) return fail(`${seen}: it takes ${type.least} at least`, fix);
-  if (compareVersions(version, type.advised) < 0) return warn(`${seen}: ${type.advised} is advised at least`, fix);
+  if (compareVersions(version, type.min_version) < 0)
+    return fail(`${seen}: it takes ${type.min_version} at least`, fix);
+  if (compareVersions(version, type.recommended) < 0)
+    return warn(`${seen}: ${type.recommended} or newer is recommended`, fix);
   return ok(seen);
 }
 

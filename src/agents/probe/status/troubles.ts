@@ -41,12 +41,12 @@ export const reachTroubles = ({ reach, others = {} }: Pick<StatusObservation, "r
 export function runtimeTrouble(agent: ResolvedAgent, { runtime }: StatusObservation): string | undefined {
   const type = activeRuntime(agent);
   if (!runtime || !type) return undefined;
-  const { title, program, least } = type;
+  const { title, program, min_version: minimum } = type;
   if (type.setting && runtime.setting !== type.setting)
     return `config.yaml does not select the ${title} runtime, but ${runtime.setting || "none"}`;
   if (runtime.version === "") return `the ${title} runtime needs ${program}, and none is on its PATH`;
-  if (runtime.version === "unknown" || compareVersions(runtime.version, least) >= 0) return undefined;
-  return `${title} ${runtime.version} is too old: the ${title} runtime needs ${least} or newer`;
+  if (runtime.version === "unknown" || compareVersions(runtime.version, minimum) >= 0) return undefined;
+  return `${title} ${runtime.version} is too old: the ${title} runtime needs ${minimum} or newer`;
 }
 
 /**

@@ -5,12 +5,12 @@ import { describe } from "../../describe.js";
 
 const asModel = ({ ref }: Agent): string => `${ref}/proxy/MODEL`;
 
-export const toJson = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({
+export const toJson = (agent: Agent, { provider, port, unit, paths, maxBodyBytes }: AgentProxy): object => ({
   provider,
   port,
   unit,
   paths: paths.map((path) => `/v1${path}`),
-  largest_body: largest,
+  largest_body: maxBodyBytes,
   model: asModel(agent),
 });
 

@@ -194,7 +194,7 @@ async function switching(before: RuntimeTarget, asked: Desired, report: RuntimeR
 }
 
 function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired, plan: Plan): string[] {
-  const { title, lost, untold } = type;
+  const { title, loses, withheld } = type;
   const tasks = resolved.manifest.auxiliary
     .filter(({ name, when }) => inRange(resolved.version, when) && !record.auxiliary?.[name])
     .map(({ name }) => name);
@@ -202,8 +202,8 @@ function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired
   return [
     ...(runtime.settingsIn(plan)?.notes ?? []),
     ...(former ? [`${title}' files in ${former} stay there; auto --clean, before this, would have cleaned them`] : []),
-    ...lost.map((each) => `without: ${each}`),
-    ...(record.runtime?.mirror ? [] : [`without: ${untold}; --mirror writes them to ${title}' instructions`]),
+    ...loses.map((each) => `without: ${each}`),
+    ...(record.runtime?.mirror ? [] : [`without: ${withheld}; --mirror writes them to ${title}' instructions`]),
     ...(tasks.length > 0
       ? [`tasks that use the subscription too: ${tasks.join(", ")}; --auxiliary TASK=PROVIDER gives one another model`]
       : []),

@@ -27,7 +27,7 @@ export async function installation(target: RuntimeTarget, version: string, file?
   const { session, root, type, name } = target;
   const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
   const pin = pinFor(type, version, stdout.trim());
-  return { file, pin, changes: [change(`${name} ${pin.release} in ${pathsOf(target).place}`, "missing")] };
+  return { file, pin, changes: [change(`${name} ${pin.release} in ${pathsOf(target).directory}`, "missing")] };
 }
 
 /** The host needs no registry, and nothing runs as root. Returns the launcher's previous target, or "". */
@@ -38,10 +38,10 @@ export async function installRuntime(
 ): Promise<string> {
   const { session, agent, resolved, name, type, runtime } = target;
   const path = await packageFor(session, name, type, pin, file);
-  const { place, launcher } = pathsOf(target);
+  const { directory, launcher } = pathsOf(target);
   const digest = Buffer.from(pin.integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   const { size } = statSync(path);
-  const words = ["install", place, launcher, pin.release, pin.program, digest, String(size), runtime.homeVariable];
+  const words = ["install", directory, launcher, pin.release, pin.program, digest, String(size), runtime.homeVariable];
   const root = (await session.pool.connect(agent.host)).as("root");
   // A margin for a host that does not end it.
   const late = AbortSignal.timeout((timeout + 60) * 1000);
@@ -84,12 +84,12 @@ export async function keepOnly(runtime: RuntimeTarget, version: string): Promise
 
 function runScript(runtime: RuntimeTarget, action: string, words: string[]): Promise<string[]> {
   const { session, agent } = runtime;
-  const { place, launcher } = pathsOf(runtime);
-  return runAsAgent(session, agent, { script, words: [action, place, launcher, ...words], about: place });
+  const { directory, launcher } = pathsOf(runtime);
+  return runAsAgent(session, agent, { script, words: [action, directory, launcher, ...words], about: directory });
 }
 
 const pathsOf = ({ resolved, type }: RuntimeTarget) => ({
-  place: fillPaths(resolved, type.place),
+  directory: fillPaths(resolved, type.directory),
   launcher: fillPaths(resolved, type.launcher),
 });
 
