@@ -117,7 +117,11 @@ async function buildClm() {
 
   const placeIn = (folder, part) => (part === "clm.js" ? join(folder, part) : join(folder, "parts", part));
   const plain = {
-    ...{ platform: "node", target: "node20.19", format: "cjs", minify: true, logLevel: "error" },
+    platform: "node",
+    target: "node20.19",
+    format: "cjs",
+    minify: true,
+    logLevel: "error",
     supported: { "dynamic-import": false },
   };
   await build({

@@ -155,5 +155,8 @@ async function ended(child) {
 }
 
 const skipped = (note) => ({
-  ...{ what: "gateway, a small request", against: "ssh -L", goal: "<= +0.5 ms", note: `skipped: ${note}` },
+  what: "gateway, a small request",
+  against: "ssh -L",
+  goal: "<= +0.5 ms",
+  note: `skipped: ${note}`,
 });

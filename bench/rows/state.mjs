@@ -10,8 +10,14 @@ import { sized } from "../size.mjs";
 const agentsPerHost = 10;
 
 const agent = (name, at) => ({
-  ...{ type: "hermes", version: "2026.7.1", status: "installed", user: name, home: `/home/${name}` },
-  ...{ unit: `hermes-${name}.service`, port: 8642 + at, onboarding: { state: "providers", stages: {} } },
+  type: "hermes",
+  version: "2026.7.1",
+  status: "installed",
+  user: name,
+  home: `/home/${name}`,
+  unit: `hermes-${name}.service`,
+  port: 8642 + at,
+  onboarding: { state: "providers", stages: {} },
 });
 
 function fleet(hosts) {

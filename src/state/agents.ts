@@ -1,5 +1,5 @@
 import { Fault } from "../errors.js";
-import type { AgentRef } from "../names.js";
+import type { AgentName, AgentRef } from "../names.js";
 import { hasToken } from "../secret-shapes.js";
 import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
@@ -9,7 +9,7 @@ import type { SecretOwner } from "./secret-owner.js";
 import type { Store } from "./store.js";
 
 export interface Agent {
-  name: string;
+  name: AgentName;
   host: Host;
   record: AgentRecord;
   /** How a user refers to it: the name, or `host/name` where the name is ambiguous. */
@@ -19,7 +19,7 @@ export interface Agent {
 export const agentsOf = (fleet: Fleet): Agent[] =>
   fleet.hosts.flatMap((host) =>
     Object.entries(host.agents).map(([name, record]) => ({
-      name,
+      name: name as AgentName,
       host,
       record,
       ref: refFor(fleet, host.name, name),

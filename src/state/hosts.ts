@@ -1,10 +1,10 @@
 import { Fault } from "../errors.js";
-import type { Label } from "../names.js";
+import type { HostName, Label } from "../names.js";
 import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
 import { agent } from "./agent.js";
 import type { LockOptions } from "./lock.js";
-import { also, list, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
+import { also, list, number, object, oneOf, optional, record, type Shape, type TypeOf, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const facts = object({
@@ -25,7 +25,8 @@ const facts = object({
 });
 
 const host = object({
-  name: text,
+  /** Checked before it was recorded. */
+  name: text as Shape<HostName>,
   address: text,
   port: optional(whole(1, 65535)),
   user: optional(text),

@@ -10,11 +10,11 @@ const token =
   /[ \t\n\r]*(?:([{}[\],:])|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
 
 // The token that may come next. After `[` and `{` it may also be the end, after a comma it may not.
-type Expected = "value" | "first value" | "first key" | "key" | "colon" | "comma or end" | "nothing";
+type ExpectedToken = "value" | "first value" | "first key" | "key" | "colon" | "comma or end" | "nothing";
 
 function breakingOffset(text: string): number {
   const open: ("{" | "[")[] = [];
-  let expected: Expected = "value";
+  let expected: ExpectedToken = "value";
   token.lastIndex = 0;
   for (;;) {
     const start = skipSpace(text, token.lastIndex);
@@ -29,10 +29,10 @@ function breakingOffset(text: string): number {
 function step(
   mark: string | undefined,
   isString: boolean,
-  expected: Expected,
+  expected: ExpectedToken,
   open: ("{" | "[")[],
-): Expected | undefined {
-  const afterValue = (): Expected => (open.length > 0 ? "comma or end" : "nothing");
+): ExpectedToken | undefined {
+  const afterValue = (): ExpectedToken => (open.length > 0 ? "comma or end" : "nothing");
   const wantsValue = expected === "value" || expected === "first value";
   const wantsKey = expected === "key" || expected === "first key";
   if (mark === undefined) {

@@ -27,8 +27,16 @@ afterEach(async () => {
 
 const gate = (more: { dryRun?: boolean; signal?: AbortSignal } = {}): Gate =>
   createGate({
-    ...{ ui: silent, configDir: home, env: process.env, now: () => new Date(), yes: true, argv: ["test"] },
-    ...{ stdin: () => process.stdin, dryRun: false, signal: new AbortController().signal, ...more },
+    ui: silent,
+    configDir: home,
+    env: process.env,
+    now: () => new Date(),
+    yes: true,
+    argv: ["test"],
+    stdin: () => process.stdin,
+    dryRun: false,
+    signal: new AbortController().signal,
+    ...more,
   });
 const apply = (operations: Operation[], more = {}) => gate(more).converge(action, connection.as("root"), operations);
 const text = (path: string, content: string | Secret) => file(path, { owner: "root", mode: 0o600, content });

@@ -190,8 +190,14 @@ describe("killed at any moment and run again, it ends like an undisturbed run", 
 });
 
 const recorded = {
-  ...{ type: "hermes", version: "2026.7.1", status: "installed", user: "wolf", home: "/home/wolf" },
-  ...{ unit: "hermes-wolf.service", port: 8642, onboarding: { state: "ready", stages: {} } },
+  type: "hermes",
+  version: "2026.7.1",
+  status: "installed",
+  user: "wolf",
+  home: "/home/wolf",
+  unit: "hermes-wolf.service",
+  port: 8642,
+  onboarding: { state: "ready", stages: {} },
 };
 
 describe("a host with agents", () => {
@@ -279,7 +285,9 @@ describe("two clm at once", () => {
       const winner = rivals[results.findIndex(({ code }) => code === 0)];
       const { address, fingerprints } = await show(home, name);
       expect({ round, address, fingerprints }).toEqual({
-        ...{ round, address: winner.address, fingerprints: winner.fingerprints },
+        round,
+        address: winner.address,
+        fingerprints: winner.fingerprints,
       });
       const { stdout } = await clm(["host", "exec", name, "--", "uname", "-n"], { home });
       expect(stdout).toBe(`${winner.name}\n`);

@@ -151,7 +151,9 @@ function raw(act: (socket: Socket) => void): Stage["start"] {
     server.listen(0, address);
     await once(server, "listening");
     return {
-      ...{ key: keyOf(newPrivateKey("hostile")), address, port: (server.address() as AddressInfo).port },
+      key: keyOf(newPrivateKey("hostile")),
+      address,
+      port: (server.address() as AddressInfo).port,
       connections: () => connections,
       commands: () => 0,
       async close() {
@@ -200,7 +202,9 @@ function ssh(behaviour: Behaviour): Stage["start"] {
     server.listen(0, address);
     await once(server, "listening");
     return {
-      ...{ key: keyOf(privateKey), address, port: (server.address() as AddressInfo).port },
+      key: keyOf(privateKey),
+      address,
+      port: (server.address() as AddressInfo).port,
       connections: () => connections,
       commands: () => commands,
       async close() {

@@ -16,7 +16,9 @@ const program = join(work, "clm.cjs");
 beforeAll(async () => {
   await build({
     ...(bundling as BuildOptions),
-    ...{ format: "cjs", entryPoints: ["src/main.ts"], outfile: program },
+    format: "cjs",
+    entryPoints: ["src/main.ts"],
+    outfile: program,
     supported: { "dynamic-import": false },
   });
 }, 60_000);

@@ -125,7 +125,13 @@ async function askEverything(url: string): Promise<void> {
   if (!signer) throw new Error("that is no key");
   const nonce = `nonce-${Date.now()}-abcdef`;
   const headers = signedHeaders(signer.secret, {
-    ...{ method: "POST", url: chat, body: Buffer.from(body), keyId: signer.id, now: new Date(), nonce, covered },
+    method: "POST",
+    url: chat,
+    body: Buffer.from(body),
+    keyId: signer.id,
+    now: new Date(),
+    nonce,
+    covered,
   });
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(200);
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(401);

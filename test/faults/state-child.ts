@@ -2,6 +2,7 @@
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { asFault } from "../../src/errors.js";
+import { hostNameFrom } from "../../src/names.js";
 import { Secret } from "../../src/secret.js";
 import { beginAudit, endAudit } from "../../src/state/audit/write.js";
 import { type Fleet, type Host, hostStore } from "../../src/state/hosts.js";
@@ -13,7 +14,8 @@ const say = (line: string) => writeSync(1, `${line}\n`);
 // The wait is shorter than the expiry: whoever gets the lock did not wait for the expiry.
 const lock = { what: `child ${mode}`, wait: 60_000, expiry: 300_000 };
 
-const host: Host = { name: "shared", address: "192.0.2.1", labels: {}, added_at: "", sudo: "none", agents: {} };
+const name = hostNameFrom("shared");
+const host: Host = { name, address: "192.0.2.1", labels: {}, added_at: "", sudo: "none", agents: {} };
 
 const counted =
   (key: string) =>

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { isFault } from "../../src/errors.js";
+import { hostNameFrom } from "../../src/names.js";
 import { Secret } from "../../src/secret.js";
 import { readAudit, verifyAudit } from "../../src/state/audit/read.js";
 import { beginAudit } from "../../src/state/audit/write.js";
@@ -43,7 +44,7 @@ afterEach(async () => {
 });
 
 const host = (name: string): Host => ({
-  name,
+  name: hostNameFrom(name),
   address: "192.0.2.1",
   labels: {},
   added_at: "",

@@ -55,8 +55,15 @@ describe.each(versions)("%s", (_about, name) => {
     expect((await chat(name, ["--session", id], { input: "how many turns\n" })).stdout).toBe("turns: 2\n");
     const third = await chat(name, ["--last", "--once", "how many turns", "-o", "json"]);
     expect(JSON.parse(third.stdout)).toMatchObject({
-      ...{ agent: `${host}:hermes:${name}`, session: id, text: "turns: 3", tools: [], cut: false },
-      ...{ provider: "echo", model: "echo-1", tokens: { input: expect.any(Number) }, seconds: expect.any(Number) },
+      agent: `${host}:hermes:${name}`,
+      session: id,
+      text: "turns: 3",
+      tools: [],
+      cut: false,
+      provider: "echo",
+      model: "echo-1",
+      tokens: { input: expect.any(Number) },
+      seconds: expect.any(Number),
     });
     expect((await chat(name, ["--once", "how many turns"])).stdout).toBe("turns: 1\n");
   });

@@ -37,8 +37,12 @@ async function messagesIn({ name }: Party, id: string): Promise<TranscriptMessag
   const calls = rows.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string; function: { name: string } }[]);
   const toolOf = (row: TranscriptMessage) => calls.find((call) => call.id === row.tool_call_id)?.function.name ?? null;
   return rows.map((row) => ({
-    ...{ role: row.role, content: row.content || "", tool_calls: row.tool_calls ?? null },
-    ...{ tool_call_id: row.tool_call_id, tool_name: row.tool_name ?? toolOf(row), timestamp: row.timestamp },
+    role: row.role,
+    content: row.content || "",
+    tool_calls: row.tool_calls ?? null,
+    tool_call_id: row.tool_call_id,
+    tool_name: row.tool_name ?? toolOf(row),
+    timestamp: row.timestamp,
   }));
 }
 

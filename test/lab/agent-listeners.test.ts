@@ -47,7 +47,9 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     const done = await configure("--channel", "webhook", "--secret", "webhook.secret=env:HOOK_SECRET");
     expect(done.code, done.stderr).toBe(0);
     expect(done.told.proofs).toContainEqual({
-      ...{ id: "listeners", result: "ok", reason: "its processes listen on loopback only" },
+      id: "listeners",
+      result: "ok",
+      reason: "its processes listen on loopback only",
     });
     expect(await listening(8644)).toBe("127.0.0.1:8644");
     const { stdout } = await lab.must("agent", "exec", name, "--", "hermes", "webhook", "list");
@@ -64,7 +66,10 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     const failed = await configure("--stage", "validate");
     expect(failed.code).not.toBe(0);
     expect(failed.told.proofs).toContainEqual({
-      ...{ id: "listeners", result: "fail", reason, fix: `clm agent configure ${name}` },
+      id: "listeners",
+      result: "fail",
+      reason,
+      fix: `clm agent configure ${name}`,
     });
     await lab.must("agent", "sync", name, "--yes");
     expect(await listening(8644)).toBe("127.0.0.1:8644");

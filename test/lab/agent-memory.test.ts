@@ -32,8 +32,16 @@ afterAll(async () => {
 });
 
 const record = (changes = {}) => ({
-  ...{ type: "hermes", version: "2026.7.1", status: "installed" as const, mark, user, home: `/home/${user}` },
-  ...{ unit: `hermes-${user}.service`, port: 8642, onboarding: { state: "ready" as const, stages: {} }, ...changes },
+  type: "hermes",
+  version: "2026.7.1",
+  status: "installed" as const,
+  mark,
+  user,
+  home: `/home/${user}`,
+  unit: `hermes-${user}.service`,
+  port: 8642,
+  onboarding: { state: "ready" as const, stages: {} },
+  ...changes,
 });
 
 /** Creates Hermes' directories with these files. */

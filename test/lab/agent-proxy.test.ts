@@ -65,7 +65,9 @@ async function asked(port: number, path: string, body?: object) {
   try {
     const to = { connection, port, open: () => connection.forward(port) };
     const reply = await ask(to, {
-      ...{ method: body ? "POST" : "GET", path, signal: new AbortController().signal },
+      method: body ? "POST" : "GET",
+      path,
+      signal: new AbortController().signal,
       headers: { authorization: "Bearer a-key-of-the-client", "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
     });

@@ -216,7 +216,9 @@ systemctl start ${unitOf(ada(5))}`,
     expect(stdout).toMatch(/^Next: +clm agent doctor ada-5$/m);
     const drifted = await clm(["agent", "status", ada(6), "-o", "json"], { home });
     expect(JSON.parse(drifted.stdout)).toMatchObject({
-      ...{ name: ada(6), state: "degraded", drift: "yes" },
+      name: ada(6),
+      state: "degraded",
+      drift: "yes",
       drift_changes: [{ what: "file /home/ada-6/.hermes/.env" }, { differences: [expect.stringMatching(/^restart/)] }],
     });
     const away = await clm(["agent", "status", ada(4)], { home });

@@ -198,7 +198,9 @@ Server(("127.0.0.1", 8777), Echo).serve_forever()`;
     const done = keepTunnelOpen({
       local: { preferred: 0, next: "" },
       connect: async () => ({
-        ...{ connection, open: () => connection.forward(8777), close: async () => {} },
+        connection,
+        open: () => connection.forward(8777),
+        close: async () => {},
         ended: connection.closed.then(() => connection.lost()),
       }),
       tell: (happening) => {

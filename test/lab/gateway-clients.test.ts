@@ -281,7 +281,8 @@ describe("a gateway that is killed", () => {
     const key = await newKey(home, "--name", "cut", "--agents", "*");
     const cut = toldOf(
       clientOf(key).chat.completions.create({
-        ...{ model: "ada", max_tokens: 77 },
+        model: "ada",
+        max_tokens: 77,
         messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
       }),
     );

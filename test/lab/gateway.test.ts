@@ -60,7 +60,8 @@ describe("two agents on two hosts", () => {
       expect(choices[0]?.message.content).toContain("good morning");
       expect(usage?.total_tokens).toBeGreaterThan(0);
       const stream = await client().chat.completions.create({
-        ...{ model, stream: true },
+        model,
+        stream: true,
         messages: [{ role: "user", content: "slowly: one two three" }],
       });
       const pieces: string[] = [];
@@ -204,7 +205,8 @@ describe("an outage", () => {
 
   it("of an agent in the middle of an answer", async () => {
     const stream = await client().chat.completions.create({
-      ...{ model: "ada", stream: true },
+      model: "ada",
+      stream: true,
       messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
     });
     const hear = async () => {

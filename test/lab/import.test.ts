@@ -59,7 +59,10 @@ systemctl daemon-reload
 `;
 
 const agentRecord = (name: string) => ({
-  ...{ type: "hermes", version: "2026.5.7+standin", status: "installed", agent_name: name },
+  type: "hermes",
+  version: "2026.5.7+standin",
+  status: "installed",
+  agent_name: name,
   config: {
     provider: { name: "echo", type: "ollama", endpoint: "http://127.0.0.1:4180", default_model: "echo-1" },
     api_server: { enabled: true, host: "0.0.0.0", port: 8642 },

@@ -19,7 +19,8 @@ export class Running<Told extends { event: string }> {
   constructor(home: string, words: string[], input?: string) {
     let told = "";
     this.result = clm([...words, "-o", "json"], {
-      ...{ home, ...(input !== undefined && { input }) },
+      home,
+      ...(input !== undefined && { input }),
       during: (child) => {
         this.#child = child;
         child.stdout?.on("data", (chunk) => {

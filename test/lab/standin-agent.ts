@@ -67,7 +67,18 @@ export function standinOn(host: string, version: Standin) {
   };
 
   const agent = {
-    ...{ user, home, data, unit, key, here, asUser, put, show, flags, stop, until },
+    user,
+    home,
+    data,
+    unit,
+    key,
+    here,
+    asUser,
+    put,
+    show,
+    flags,
+    stop,
+    until,
 
     async make() {
       await here(`userdel -rf ${user} 2>/dev/null; useradd -m -k /nonexistent -s /usr/sbin/nologin ${user}`);

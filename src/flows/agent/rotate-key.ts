@@ -11,7 +11,7 @@ import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promote
 import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
-import { resolve, type Target } from "./target.js";
+import { type AgentTarget, resolve } from "./target.js";
 
 export interface RotateResult {
   agent: Agent;
@@ -31,7 +31,11 @@ export const rotateKey = (session: Session, ref: string): Promise<RotateResult> 
   });
 
 /** Adds the command that finishes an interrupted rotation. */
-async function withResumeHint<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {
+async function withResumeHint<T>(
+  session: Session,
+  { agent, resolved }: AgentTarget,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -43,7 +47,7 @@ async function withResumeHint<T>(session: Session, { agent, resolved }: Target, 
   }
 }
 
-async function rotate(session: Session, { agent, resolved }: Target): Promise<RotateResult> {
+async function rotate(session: Session, { agent, resolved }: AgentTarget): Promise<RotateResult> {
   const { secrets, ui } = session;
   mustBeInstalled(agent);
   const keyRef = mustHaveKey(agent, resolved.manifest);

@@ -6,7 +6,7 @@ import type { Agent } from "../../state/agents.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 import { accountFault, commandInSandbox } from "./run-as-agent.js";
-import type { Target } from "./target.js";
+import type { AgentTarget } from "./target.js";
 
 export interface RunOptions {
   /** For messages: `read`. */
@@ -20,7 +20,7 @@ export interface RunOptions {
 /** One exec, sandboxed: its Python may be the agent's own. Throws when it breaks off or knows no such session. */
 export async function* runHostProgram<Answer extends ProgramAnswer>(
   { pool }: Pick<Session, "pool">,
-  { agent, resolved }: Target,
+  { agent, resolved }: AgentTarget,
   { script, words, stdin }: HostProgram,
   { verb, seconds, signal, awaitAnswer = false }: RunOptions,
 ): AsyncGenerator<Answer> {

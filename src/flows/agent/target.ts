@@ -3,12 +3,12 @@ import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-ag
 import { type Agent, findAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
-export interface Target {
+export interface AgentTarget {
   agent: Agent;
   resolved: ResolvedAgent;
 }
 
-export async function targetOf(session: Pick<Session, "hosts" | "configDir">, ref: string): Promise<Target> {
+export async function targetOf(session: Pick<Session, "hosts" | "configDir">, ref: string): Promise<AgentTarget> {
   const agent = findAgent(session.hosts.read(), ref);
   return { agent, resolved: await resolve(session, agent) };
 }

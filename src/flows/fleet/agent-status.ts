@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { brief, span } from "../../agents/probe/proof/judge.js";
-import { type Expected, type Judgement, judgeStatus, type State } from "../../agents/probe/status/judge.js";
+import { type ExpectedStatus, type Judgement, judgeStatus, type State } from "../../agents/probe/status/judge.js";
 import type { StatusObservation } from "../../agents/probe/status/observation.js";
 import type { ProbeTarget } from "../../agents/probe/status/script.js";
 import type { Intent, KeyTrouble } from "../../agents/probe/status/troubles.js";
@@ -72,7 +72,7 @@ export function statusFrom(session: Session, agent: Agent, result: ProbeResult):
   };
 }
 
-function driftSummary(drift: Drift): NonNullable<Expected["drift"]> {
+function driftSummary(drift: Drift): NonNullable<ExpectedStatus["drift"]> {
   if ("unknown" in drift) return drift;
   // A restart alone only follows from another difference.
   const differs = drift.changes.filter(({ differences }) => !differences.every(({ kind }) => kind === "restart"));

@@ -19,10 +19,10 @@ import type { Session } from "../session.js";
 export type Drift = { changes: Change[]; lost: ManualDifference[] } | { unknown: string; fault: Fault };
 
 /** Undefined when it was never configured, a fault when its desired state cannot be computed. */
-export type Expected = Desired | Fault | undefined;
+export type DesiredOrFault = Desired | Fault | undefined;
 
 /** Computed before the probe, because it names the files to read. */
-export async function expectedOf(session: Session, agent: Agent): Promise<Expected> {
+export async function expectedOf(session: Session, agent: Agent): Promise<DesiredOrFault> {
   try {
     mustBeInstalled(agent);
     return agent.record.rendered && (await desire(session, agent));
@@ -33,7 +33,7 @@ export async function expectedOf(session: Session, agent: Agent): Promise<Expect
 
 export interface ObservedAgent {
   agent: Agent;
-  target: { expected?: Expected };
+  target: { expected?: DesiredOrFault };
   observation: { basics: Observation };
 }
 

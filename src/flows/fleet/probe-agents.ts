@@ -25,7 +25,7 @@ import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type AgentStatus, saveStatuses, statusFrom, unreachable } from "./agent-status.js";
-import type { Expected } from "./drift.js";
+import type { DesiredOrFault } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 export interface HostProbeOptions {
@@ -222,7 +222,7 @@ export async function targetFor(
   session: Session,
   agent: Agent,
   salt: string | undefined,
-): Promise<ProbeTarget & { expected?: Expected }> {
+): Promise<ProbeTarget & { expected?: DesiredOrFault }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const { providers } = session.providers.read();
   const reach = (name = "") => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import type { HostName } from "../../names.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { hideSecrets } from "../hide-secrets.js";
@@ -32,7 +33,7 @@ interface Watched {
 export async function watchAgents(session: Session, watching: WatchOptions): Promise<void> {
   const { choose, every, tell, round } = watching;
   const { signal, now } = session;
-  const hosts = new Map<string, Watched>();
+  const hosts = new Map<HostName, Watched>();
   const busy = new Set<string>();
   const failure = new AbortController();
   const ended = AbortSignal.any([signal, failure.signal]);

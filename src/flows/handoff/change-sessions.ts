@@ -3,7 +3,7 @@ import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import { runHostProgram } from "../agent/run-host-program.js";
-import type { Target } from "../agent/target.js";
+import type { AgentTarget } from "../agent/target.js";
 import type { Session } from "../session.js";
 
 // A transcript may be large, and the agent may be writing meanwhile.
@@ -12,7 +12,7 @@ const seconds = 300;
 /** With the agent's own rights and in one transaction. */
 export async function changeSessions(
   session: Pick<Session, "pool" | "signal">,
-  target: Target,
+  target: AgentTarget,
   request: ChangeRequest,
   signal = session.signal,
 ): Promise<ChangeReply> {

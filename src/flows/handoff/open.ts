@@ -5,7 +5,7 @@ import { Fault, isFault } from "../../errors.js";
 import { type Agent, agentsOf } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/agent-lock.js";
-import { type Target, targetOf } from "../agent/target.js";
+import { type AgentTarget, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
@@ -53,7 +53,7 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
 
 async function settle(
   session: Session,
-  target: Target,
+  target: AgentTarget,
   { id, planted, to }: Handoff,
   moved: NonNullable<Handoff["moved"]>,
 ) {
@@ -163,7 +163,7 @@ async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
 const isRecorded = ({ hosts }: Session, end: Handoff["to"]): boolean =>
   agentsOf(hosts.read()).some(({ host, name }) => host.name === end.host && name === end.agent);
 
-const targetAt = (session: Session, { host, agent }: Handoff["to"]): Promise<Target> =>
+const targetAt = (session: Session, { host, agent }: Handoff["to"]): Promise<AgentTarget> =>
   targetOf(session, `${host}/${agent}`);
 
 export const handoffsOf = ({ configDir }: Pick<Session, "configDir">) =>

@@ -6,13 +6,13 @@ import { Fault } from "../../errors.js";
 import { ask } from "../../remote/http.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { modelOf } from "../../state/providers.js";
-import type { Target } from "../agent/target.js";
+import type { AgentTarget } from "../agent/target.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
-export interface HandoffTarget extends Target {
+export interface HandoffTarget extends AgentTarget {
   store: HandoffStore;
   model: string | undefined;
   /** Tokens of its model's context window, if known. */
@@ -47,7 +47,7 @@ function mustBeValidated(agent: Agent): void {
   });
 }
 
-async function mustTakeItsKey(session: Session, agent: Agent): Promise<Target> {
+async function mustTakeItsKey(session: Session, agent: Agent): Promise<AgentTarget> {
   const { api, resolved, key } = await verifyPortOwner(session, agent);
   const { status, body } = await ask(api, {
     method: "GET",

@@ -4,7 +4,7 @@ import { type EntryAssembler, entryAssembler } from "../../agents/logs/entry-ass
 import type { LogLine } from "../../agents/logs/frame-reader.js";
 import type { LogQuery } from "../../agents/logs/script.js";
 import type { Agent } from "../../state/agents.js";
-import type { Target } from "../agent/target.js";
+import type { AgentTarget } from "../agent/target.js";
 
 export interface AgentLogEntry extends LogEntry {
   agent: Agent;
@@ -15,7 +15,7 @@ export interface LogFilter extends Pick<LogQuery, "level" | "lines"> {
 }
 
 export interface AgentLogOptions {
-  target: Target;
+  target: AgentTarget;
   filter: LogFilter;
   /** Characters of an entry that are kept. */
   maxLength: number;
@@ -37,7 +37,7 @@ const sizeOf = (entries: readonly LogEntry[]): number =>
   entries.reduce((sum, { text }) => sum + text.length + overhead, 0);
 
 export class AgentLog {
-  readonly target: Target;
+  readonly target: AgentTarget;
   readonly #options: AgentLogOptions;
   readonly #assemblers = new Map<string, EntryAssembler>();
   readonly #entries = new Map<string, AgentLogEntry[]>();

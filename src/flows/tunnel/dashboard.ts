@@ -17,7 +17,7 @@ import { ask } from "../../remote/http.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import { agentId, hostAndName } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
-import { type Target, targetOf } from "../agent/target.js";
+import { type AgentTarget, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { withProgress } from "../with-progress.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
@@ -46,7 +46,7 @@ export async function tunnelToDashboard(
   );
 }
 
-async function dashboardEndpoint(session: Session, target: Target): Promise<TunnelEndpoint> {
+async function dashboardEndpoint(session: Session, target: AgentTarget): Promise<TunnelEndpoint> {
   const { agent, resolved } = target;
   mustBeInstalled(agent);
   const dashboard = dashboardOf(resolved);
@@ -84,7 +84,7 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
 
 async function freePort(
   { configDir }: Session,
-  { agent, resolved }: Target,
+  { agent, resolved }: AgentTarget,
   dashboard: Dashboard,
   { ports }: Observation,
 ): Promise<number> {
@@ -100,7 +100,7 @@ async function freePort(
   });
 }
 
-const silent = ({ agent, resolved }: Target, why: string): Fault =>
+const silent = ({ agent, resolved }: AgentTarget, why: string): Fault =>
   new Fault("remote-failed", `the dashboard of ${resolved.name} on ${agent.host.name} did not come up`, {
     why,
     next: `clm agent doctor ${resolved.ref}`,

@@ -7,7 +7,7 @@ import type { Connection } from "../../remote/connection.js";
 import { commandFor } from "../../remote/stdin-script.js";
 import { LineReader } from "../../text/line-reader.js";
 import { leashOn } from "../agent/exec/leash.js";
-import type { Target } from "../agent/target.js";
+import type { AgentTarget } from "../agent/target.js";
 import type { Session } from "../session.js";
 
 export interface DashboardProcess {
@@ -22,7 +22,7 @@ export interface DashboardProcess {
 export async function runDashboard(
   session: Session,
   connection: Connection,
-  target: Target,
+  target: AgentTarget,
   { dashboard, port, onLine }: { dashboard: Dashboard; port: number; onLine: (line: string) => void },
 ): Promise<DashboardProcess> {
   const { resolved } = target;
@@ -66,7 +66,7 @@ function lastLines(streams: Readable[], onLine: (line: string) => void): () => s
   return () => kept;
 }
 
-const notServing = ({ agent, resolved }: Target, said: string[], code: number | null): Fault =>
+const notServing = ({ agent, resolved }: AgentTarget, said: string[], code: number | null): Fault =>
   new Fault("remote-failed", `the dashboard of ${resolved.name} on ${agent.host.name} ended`, {
     why: said.length > 0 ? said : `it ended with ${code ?? "a signal"}`,
     next: sh`clm agent doctor ${resolved.ref}`,

@@ -14,7 +14,7 @@ export interface BadPlace {
   reason: string;
 }
 
-export interface Verdict {
+export interface LogIntegrity {
   ok: boolean;
   /** Lines that were checked, and their files. */
   entries: number;
@@ -25,8 +25,8 @@ export interface Verdict {
 }
 
 /** Whether every line is there, unchanged and in order. Takes no lock, creates nothing, and works while a gateway writes. */
-export async function verifyRequestLog(dir: string): Promise<Verdict> {
-  let before: Verdict | undefined;
+export async function verifyRequestLog(dir: string): Promise<LogIntegrity> {
+  let before: LogIntegrity | undefined;
   for (let tries = 1; ; tries++) {
     const head = readHead(dir);
     const snapshot = await Snapshot.of(dir);
@@ -50,7 +50,7 @@ async function hasMoved(dir: string, head: Head | undefined, { files }: Snapshot
   return !isDeepStrictEqual([readHead(dir), names(now.files)], [head, names(files)]);
 }
 
-async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdict> {
+async function judge(snapshot: Snapshot, head: Head | undefined): Promise<LogIntegrity> {
   const after = head?.after ?? beginning;
   // Files up to `after` were to be removed, and may still be there after a crash.
   const files = snapshot.files.filter(({ first }) => first === undefined || first > after.seq);

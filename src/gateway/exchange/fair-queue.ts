@@ -23,7 +23,7 @@ interface Line {
 }
 
 /** The calls to one target, by key. A key that started a call moves behind the others. */
-interface Target {
+interface QueueTarget {
   name: string;
   running: number;
   waiting: number;
@@ -32,7 +32,7 @@ interface Target {
 
 /** A queue in front of each agent, in which keys take turns: many calls of one key do not delay those of others. */
 export class FairQueue {
-  readonly #targets = new Map<string, Target>();
+  readonly #targets = new Map<string, QueueTarget>();
   readonly #options: Required<FairQueueOptions>;
 
   constructor({ slots = 64, perKey = 32, timeout = 60_000 }: FairQueueOptions = {}) {
@@ -63,7 +63,7 @@ export class FairQueue {
     });
   }
 
-  #lineOf({ lines }: Target, { id, concurrency = this.#options.perKey }: QueueKey): Line {
+  #lineOf({ lines }: QueueTarget, { id, concurrency = this.#options.perKey }: QueueKey): Line {
     const line: Line = lines.get(id) ?? { most: concurrency, running: 0, waiting: new Set() };
     // The key's record may have changed.
     line.most = concurrency;
@@ -71,7 +71,7 @@ export class FairQueue {
     return line;
   }
 
-  #begin(target: Target, id: string, line: Line): Leave {
+  #begin(target: QueueTarget, id: string, line: Line): Leave {
     target.running++;
     line.running++;
     let left = false;
@@ -85,13 +85,13 @@ export class FairQueue {
     };
   }
 
-  #tidy(target: Target, id: string, line: Line): void {
+  #tidy(target: QueueTarget, id: string, line: Line): void {
     if (line.running === 0 && line.waiting.size === 0) target.lines.delete(id);
     if (target.lines.size === 0) this.#targets.delete(target.name);
   }
 
   /** Starts the calls that may: one of each key in turn. */
-  #serve(target: Target): void {
+  #serve(target: QueueTarget): void {
     while (target.waiting > 0 && target.running < this.#options.slots) {
       const next = [...target.lines].find(([, line]) => line.waiting.size > 0 && line.running < line.most);
       if (!next) return;

@@ -7,7 +7,7 @@ import type { PassOptions } from "./pass.js";
 import { withResponseId } from "./response-ids.js";
 import { WholeTap } from "./tap.js";
 
-type Verdict =
+type AnswerClass =
   | { ending: Pick<CallOutcome, "status" | "code" | "tokens">; body: Buffer; response?: string | undefined }
   | { refusal: Refusal; tokens?: Tokens | undefined };
 
@@ -18,7 +18,7 @@ export function classifyAnswer(
   body: Buffer,
   { input, agent, from, ids }: Pick<PassOptions, "input" | "agent" | "from" | "ids">,
   redact: (text: string) => string,
-): Verdict {
+): AnswerClass {
   const proxied = from === "proxy";
   if (status >= 200 && status < 300) {
     const tap = new WholeTap(body);

@@ -15,20 +15,20 @@ export interface Evidence {
 }
 
 /** `where` and `by`: our own pins, or the known_hosts files OpenSSH uses. */
-export type Verdict =
+export type HostKeyVerdict =
   | { kind: "trusted"; by: "clm" | "user" }
   | { kind: "unknown"; offered: HostKey }
   | { kind: "changed"; offered: HostKey; where: "clm"; expected: HostKey[] }
   | { kind: "changed"; offered: HostKey; where: "user"; expected: KnownHostsEntry[] }
   | { kind: "revoked"; offered: HostKey; where: "clm" | "user"; entry: KnownHostsEntry };
 
-export type Distrust = Exclude<Verdict, { kind: "trusted" }>;
+export type Distrust = Exclude<HostKeyVerdict, { kind: "trusted" }>;
 
 /**
  * Judges the key a host shows. A revocation anywhere wins. Once we have a pin, only pins vouch. Without one the user's
  * files vouch or contradict; a host they know by another type of key counts as changed, as it does for OpenSSH.
  */
-export function verdict({ pins, known, offered }: Evidence): Verdict {
+export function verdict({ pins, known, offered }: Evidence): HostKeyVerdict {
   const isOffered = (key: HostKey) => sameKey(key, offered);
 
   const ours = pins.find((pin): pin is KnownHostsEntry => markerOf(pin) === "revoked" && isOffered(pin));

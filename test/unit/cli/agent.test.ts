@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
+import { hostNameFrom } from "../../../src/names.js";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
 import { type Host, hostStore } from "../../../src/state/hosts.js";
@@ -19,7 +20,7 @@ const { mark: _, ...adopted } = record("old", { port: 8648 });
 
 // Nothing listens there: asking the host fails.
 const host = (name: string, agents: Record<string, AgentRecord>): Host => ({
-  name,
+  name: hostNameFrom(name),
   address: "127.0.0.1",
   port: 9,
   labels: {},
@@ -195,7 +196,11 @@ describe("clm agent remove --forget", () => {
     expect((await agent("remove", "ben", "--forget")).code).toBe(6);
     const would = await agent("remove", "ben", "--forget", "--dry-run", "-o", "json");
     expect(JSON.parse(would.stdout)).toMatchObject({
-      ...{ agent: "wolf:hermes:ben", status: "installing", dry_run: true, backed_up: false, changes: [] },
+      agent: "wolf:hermes:ben",
+      status: "installing",
+      dry_run: true,
+      backed_up: false,
+      changes: [],
     });
     expect(openSecrets(dir).names(instance)).toHaveLength(1);
     const { code, stderr } = await agent("remove", "ben", "--forget", "--yes");
@@ -231,7 +236,8 @@ describe("clm host remove --forget", () => {
     const was = readFileSync(join(dir, "hosts.json"), "utf8");
     const forget = (...words: string[]) => clm(["host", "remove", "wolf", "--forget", ...words, "--config-dir", dir]);
     expect(await forget("--dry-run")).toEqual({
-      ...{ code: 0, stdout: "" },
+      code: 0,
+      stdout: "",
       stderr: `would forget host wolf
 would forget agent ada
 would forget agent ben and its secrets HERMES_API_SERVER_KEY, DISCORD_BOT_TOKEN

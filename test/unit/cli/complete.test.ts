@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { answerShell, complete, type Names } from "../../../src/cli/complete.js";
 import { scripts } from "../../../src/cli/completion/completion.js";
+import { hostNameFrom } from "../../../src/names.js";
 import { hostStore } from "../../../src/state/hosts.js";
 
 const known: Record<string, string[]> = {
@@ -97,7 +98,7 @@ describe("the answer", () => {
   it("names the hosts in the order people count", async () => {
     const fleet = join(home, "fleet");
     const known = { address: "10.0.0.7", labels: {}, added_at: "2026", sudo: "root" as const, agents: {} };
-    const hosts = ["lab-10", "lab-2", "lab-1"].map((name) => ({ name, ...known }));
+    const hosts = ["lab-10", "lab-2", "lab-1"].map((name) => ({ name: hostNameFrom(name), ...known }));
     await hostStore(fleet).update((state) => ({ ...state, hosts }));
     const answer = await answerShell(["host", "show", ""], { CLM_HOME: fleet });
     expect(answer).toBe("lab-1\t10.0.0.7\nlab-2\t10.0.0.7\nlab-10\t10.0.0.7\n");

@@ -6,6 +6,7 @@ import { machineChecks } from "../../../src/agents/doctor/machine-checks.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { checkNode } from "../../../src/flows/doctor/machine.js";
 import { repairFor } from "../../../src/flows/doctor/repair.js";
+import { agentNameFrom, hostNameFrom } from "../../../src/names.js";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
 import { hostStore } from "../../../src/state/hosts.js";
@@ -31,7 +32,8 @@ beforeEach(() => {
 
 /** One host that does not answer, and an agent on it. */
 async function fleet(more: Partial<AgentRecord> = {}): Promise<void> {
-  const wolf = { name: "wolf", address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" };
+  const name = hostNameFrom("wolf");
+  const wolf = { name, address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" };
   const agents = { ada: sampleAgent("ada", more) };
   await hostStore(dir).update((known) => ({ ...known, hosts: [{ ...wolf, sudo: "root", agents }] }));
   await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret(key), "");
@@ -248,7 +250,8 @@ describe("repairs", () => {
     ["what differs is lost", ready, [{ ...drift, cause: "lost" }], undefined],
     ["a stranger has its port", ready, [{ ...stopped, id: "port", cause: "foreign-listener" }, stopped], undefined],
   ])("%s", (_about, record, checks, repair) => {
-    const agent = { name: "ada", ref: "ada", host: { name: "wolf" } as never, record: sampleAgent("ada", record) };
+    const host = { name: "wolf" } as never;
+    const agent = { name: agentNameFrom("ada"), ref: "ada", host, record: sampleAgent("ada", record) };
     expect(repairFor({ about: { agent }, checks })).toBe(repair);
   });
 });

@@ -66,9 +66,13 @@ describe("output for people", () => {
   const plan: HandoffPlan = {
     from: { agent: "wolf-i:hermes:ada", session: "api-1" },
     to: { agent: "wolf-ii:hermes:ben", model: "echo-1" },
-    ...{ title: "Tea", tools: { terminal: 2, web: 1 }, tokens: 315, attachments: 1 },
+    title: "Tea",
+    tools: { terminal: 2, web: 1 },
+    tokens: 315,
+    attachments: 1,
     messages: { user: 3, assistant: 4, tool: 3, all: 10 },
-    ...{ since: "2026-01-01T08:00:00.000Z", until: "2026-01-01T09:00:00.500Z" },
+    since: "2026-01-01T08:00:00.000Z",
+    until: "2026-01-01T09:00:00.500Z",
     taken: { messages: 2, outputs: 1, changed: 3 },
     fit: { context: 400, room: 300, fits: false, by: "trim", older: 4 },
   };
@@ -99,7 +103,10 @@ describe("output for people", () => {
 
   it("after", () => {
     const done = {
-      ...{ id: "handoff-1", messages: 10, hash: "0a", closed: true },
+      id: "handoff-1",
+      messages: 10,
+      hash: "0a",
+      closed: true,
       from: { agent: "wolf-i/ada", session: "api-1" },
       to: { agent: "wolf-ii/ben", session: "handoff-1" },
     };

@@ -7,6 +7,7 @@ import { answerShell, complete } from "../../../src/cli/complete.js";
 import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/parse.js";
 import { isFault } from "../../../src/errors.js";
+import { hostNameFrom } from "../../../src/names.js";
 import { hostStore } from "../../../src/state/hosts.js";
 import { providerStore } from "../../../src/state/providers.js";
 import { sampleAgent } from "../state/sample-agent.js";
@@ -119,8 +120,8 @@ describe("names", () => {
     const agent = sampleAgent("ada");
     const host = { address: "10.0.0.7", labels: {}, added_at: "2026", sudo: "root" as const };
     const hosts = [
-      { name: "lab-1", ...host, agents: { ada: agent, bob: agent } },
-      { name: "lab-2", ...host, agents: { bob: agent } },
+      { name: hostNameFrom("lab-1"), ...host, agents: { ada: agent, bob: agent } },
+      { name: hostNameFrom("lab-2"), ...host, agents: { bob: agent } },
     ];
     await hostStore(dir).update((state) => ({ ...state, hosts }));
     expect(await answerShell(["try", "inner", "show", ""], { CLM_HOME: dir })).toBe(

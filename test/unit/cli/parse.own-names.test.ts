@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { hostNameFrom } from "../../../src/names.js";
 import { hostStore } from "../../../src/state/hosts.js";
 import { providerStore } from "../../../src/state/providers.js";
 import { sampleAgent } from "../state/sample-agent.js";
@@ -56,7 +57,14 @@ const directory = scratchDirectories();
 async function home(): Promise<string> {
   const dir = directory();
   const record = sampleAgent("ada", { provider: "main" });
-  const host = { name: "den", address: "127.0.0.1", port: 1, labels: {}, added_at: "", sudo: "passwordless" as const };
+  const host = {
+    name: hostNameFrom("den"),
+    address: "127.0.0.1",
+    port: 1,
+    labels: {},
+    added_at: "",
+    sudo: "passwordless" as const,
+  };
   await hostStore(dir).update((fleet) => ({ ...fleet, hosts: [{ ...host, agents: { ada: record } }] }));
   const provider = {
     type: "ollama",

@@ -8,6 +8,7 @@ import "../../../src/cli/ps/ps.js";
 import { byWorst, countText, fleetColumns } from "../../../src/cli/ps/view.js";
 import { Fault } from "../../../src/errors.js";
 import type { AgentStatus } from "../../../src/flows/fleet/agent-status.js";
+import { agentNameFrom } from "../../../src/names.js";
 import { table } from "../../../src/ui/table.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { clm } from "./world.js";
@@ -16,8 +17,11 @@ const at = "2026-01-02T03:04:05.000Z";
 const now = new Date("2026-01-02T03:05:05.000Z");
 
 const found = (name: string, state: State, more: Partial<AgentStatus> = {}): AgentStatus => ({
-  agent: { name, ref: name, host: { name: "wolf-i" } as never, record: sampleAgent(name) },
-  ...{ state, at, wanted: "run", proofs: [] },
+  agent: { name: agentNameFrom(name), ref: name, host: { name: "wolf-i" } as never, record: sampleAgent(name) },
+  state,
+  at,
+  wanted: "run",
+  proofs: [],
   ...more,
 });
 
@@ -101,8 +105,15 @@ it.each<[AgentStatus, string | undefined]>([
 
 it("JSON has null for an agent that was not observed", () => {
   expect(factsOf(found("ada", "unreachable", { last: { at, state: "running" } }))).toMatchObject({
-    ...{ agent: "wolf-i:hermes:ada", state: "unreachable", well: false, version: null, recorded_version: "2026.7.1" },
-    ...{ unit: null, memory_bytes: null, drift: null, last_seen: { state: "running" } },
+    agent: "wolf-i:hermes:ada",
+    state: "unreachable",
+    well: false,
+    version: null,
+    recorded_version: "2026.7.1",
+    unit: null,
+    memory_bytes: null,
+    drift: null,
+    last_seen: { state: "running" },
   });
 });
 
@@ -132,7 +143,8 @@ it("shows the time of the last key check apart from the last observation", () =>
   expect(
     factsOf(found("ada", "running", { ...seen({ own: 200 }), provenAt: "2026-01-02T03:03:10.000Z" })),
   ).toMatchObject({
-    ...{ seen_at: at, proven_at: "2026-01-02T03:03:10.000Z" },
+    seen_at: at,
+    proven_at: "2026-01-02T03:03:10.000Z",
   });
 });
 

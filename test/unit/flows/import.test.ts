@@ -2,6 +2,7 @@ import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, wri
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { hostNameFrom } from "../../../src/names.js";
 import { hostStore } from "../../../src/state/hosts.js";
 import { providerStore } from "../../../src/state/providers.js";
 import { openSecrets } from "../../../src/state/secrets.js";
@@ -166,7 +167,8 @@ describe("a broken directory", () => {
 describe("existing records", () => {
   it("is kept, and a host of the same name at another address is refused before anything", async () => {
     const home = scratch();
-    const other = { name: "wolf-i", address: "10.9.9.9", labels: {}, added_at: "", sudo: "root", agents: {} } as const;
+    const name = hostNameFrom("wolf-i");
+    const other = { name, address: "10.9.9.9", labels: {}, added_at: "", sudo: "root", agents: {} } as const;
     await hostStore(home).update((fleet) => ({ ...fleet, hosts: [other] }));
     const before = filesIn(home);
     const { code, stderr } = await importFrom(home, old("clm-era"));

@@ -130,7 +130,8 @@ describe("a caller that leaves before the end", () => {
     hangs = true;
     const { begin } = await import("./test-gateway.js");
     const { asked, answer: head } = await begin(gateway, "/v1/chat/completions", {
-      ...{ headers, body: chat({ stream: true }) },
+      headers,
+      body: chat({ stream: true }),
     });
     await new Promise((resolve) => head.once("data", resolve));
     head.on("error", () => {});

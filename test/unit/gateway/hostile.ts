@@ -8,8 +8,10 @@ export const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };
 
 const usageOf = (input: unknown, output: unknown) => ({
-  ...{ prompt_tokens: input, completion_tokens: output },
-  ...{ input_tokens: input, output_tokens: output },
+  prompt_tokens: input,
+  completion_tokens: output,
+  input_tokens: input,
+  output_tokens: output,
 });
 
 const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "hello" }] };
@@ -83,7 +85,11 @@ export function burst(gateway: Gateway, count: number, make: (index: number) => 
     const { path = "/v1/chat/completions", headers, body, key = "good" } = make(index);
     return new Promise<number>((done) => {
       const sent = request({
-        ...{ port: gateway.port, host: "127.0.0.1", method: "POST", path, agent: false },
+        port: gateway.port,
+        host: "127.0.0.1",
+        method: "POST",
+        path,
+        agent: false,
         headers: { ...json, authorization: `Bearer ${key}`, "content-length": Buffer.byteLength(body), ...headers },
       });
       sent.on("response", (answer) => {

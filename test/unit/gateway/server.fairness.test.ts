@@ -53,7 +53,8 @@ describe("640 calls of one key", () => {
 
   it("are refused where they are more than the gateway holds for a key, and others are not", async () => {
     const { gateway } = await between(() => {}, {
-      ...{ keys: two, agents: [served(), served({ name: "ben", word: "ben" })] },
+      keys: two,
+      agents: [served(), served({ name: "ben", word: "ben" })],
       settings: { traffic: { requests: 20 } },
     });
     const flood = burst(gateway, 40, () => ({ body: chat() }));
@@ -82,7 +83,9 @@ it("signed calls of one key, or in its name, take no room from another's", async
     settings: { traffic: { requests: 5 } },
   });
   const signed = (id: string, signature: string) => ({
-    ...{ key: "", body: chat(), headers: { "x-clm-key": id, "x-clm-signature": signature } },
+    key: "",
+    body: chat(),
+    headers: { "x-clm-key": id, "x-clm-signature": signature },
   });
   const refusals = () => gateway.lines.filter(({ ending }) => ending.code === "too_many_pending").length;
   const flood = burst(gateway, 8, () => signed("aaaaaaaa", "right"));
@@ -111,7 +114,8 @@ describe("an agent that repeats", () => {
     const { gateway } = await between(
       (response, asked) => (asked.body.includes('"ada"') ? repeats(response, asked) : says("hello")(response, asked)),
       {
-        ...{ keys: two, agents: [served(), served({ name: "ben", word: "ben" })] },
+        keys: two,
+        agents: [served(), served({ name: "ben", word: "ben" })],
         settings: { traffic: { streamBytes: 32 * 1024 * 1024 } },
       },
     );

@@ -199,7 +199,11 @@ describe("refused before anything is passed on", () => {
       },
     });
     const asked = request({
-      ...{ port: gateway.port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent: false },
+      port: gateway.port,
+      host: "127.0.0.1",
+      path: "/v1/chat/completions",
+      method: "POST",
+      agent: false,
       headers: { "content-length": "1000", ...headers },
     });
     asked.on("error", () => {});
@@ -345,7 +349,10 @@ describe("answers of the gateway itself", () => {
     expect(JSON.parse(text)).toEqual({
       object: "list",
       data: ["ada", "ada/proxy/hermes/4", "wolf-j/ben"].map((id) => ({
-        ...{ id, object: "model", created: 1_700_000_000, owned_by: "clm" },
+        id,
+        object: "model",
+        created: 1_700_000_000,
+        owned_by: "clm",
       })),
     });
     const one = async (id: string) => (await ask(gateway, `/v1/models/${id}`)).status;
@@ -387,7 +394,9 @@ describe("passed requests", () => {
     expect(answer).toMatchObject({ status: 200, text: completion("hi") });
     expect(up.asked).toEqual([
       {
-        ...{ method: "POST", url: "/v1/chat/completions", body },
+        method: "POST",
+        url: "/v1/chat/completions",
+        body,
         headers: {
           host: `127.0.0.1:${up.port}`,
           "content-length": String(Buffer.byteLength(body)),
@@ -510,7 +519,8 @@ describe("passed requests", () => {
     let now = "no\nheader";
     let mark = "a";
     const { gateway } = await between(says("hi"), {
-      ...{ most: 1, bearerNow: () => now },
+      most: 1,
+      bearerNow: () => now,
       parts: { trouble: (error) => told.push(error), fleet: () => new Directory([served({ mark })]) },
     });
     expect([(await talk(gateway)).status, told.length]).toEqual([500, 1]);

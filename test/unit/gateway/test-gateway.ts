@@ -60,7 +60,9 @@ export async function upstream(answering: Responder): Promise<Upstream> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    ...{ port: (server.address() as AddressInfo).port, sockets, asked },
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    asked,
     async close() {
       server.close();
       server.closeAllConnections();
@@ -108,7 +110,11 @@ export interface TestGatewayOptions {
 }
 
 export const served = (more: Partial<ServedAgent> = {}): ServedAgent => ({
-  ...{ host: "wolf-i", name: "ada", word: "ada", created: 1_700_000_000, model: "echo-1" },
+  host: "wolf-i",
+  name: "ada",
+  word: "ada",
+  created: 1_700_000_000,
+  model: "echo-1",
   dialect: hermes,
   signs: { ...manifestFailures, always: ["API call failed after"], withoutUsage: ["HTTP {status}: "] },
   streams: true,
@@ -193,11 +199,19 @@ export async function door({
     ...parts,
   };
   const gateway = await openGateway(all, {
-    ...{ address: "127.0.0.1", port: 0, drain: 1000, silence: 60_000, logBodies: false },
+    address: "127.0.0.1",
+    port: 0,
+    drain: 1000,
+    silence: 60_000,
+    logBodies: false,
     ...settings,
   });
   return Object.assign(self, {
-    ...{ port: gateway.port, url: gateway.url, lines, settled, opened: () => [...pools.openConnections()] },
+    port: gateway.port,
+    url: gateway.url,
+    lines,
+    settled,
+    opened: () => [...pools.openConnections()],
     underWay: 0,
     async stop() {
       await gateway.stop();
@@ -228,7 +242,11 @@ export async function begin(
   { method, headers, body, key = "good" }: TestRequest = {},
 ) {
   const asked = request({
-    ...{ port, host: "127.0.0.1", path, method: method ?? (body === undefined ? "GET" : "POST"), agent: false },
+    port,
+    host: "127.0.0.1",
+    path,
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    agent: false,
     headers: {
       ...(key && { authorization: `Bearer ${key}` }),
       ...(body !== undefined && { "content-type": "application/json" }),

@@ -44,7 +44,10 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in of %s", (version
   it("keeps what Hermes knows from the terminal tool, and nothing else", () => {
     const shown = (name: string) =>
       made.python(`import json\nfrom hermes_cli import environment\nprint(json.dumps(environment.shown("${name}")))`, {
-        ...{ GITHUB_TOKEN: "one", MY_TOKEN: "two", OPENROUTER_API_KEY: "three", DISCORD_BOT_TOKEN: "four" },
+        GITHUB_TOKEN: "one",
+        MY_TOKEN: "two",
+        OPENROUTER_API_KEY: "three",
+        DISCORD_BOT_TOKEN: "four",
       });
     expect(["GITHUB_TOKEN", "MY_TOKEN", "OPENROUTER_API_KEY", "DISCORD_BOT_TOKEN"].map(shown)).toEqual([
       ...["GITHUB_TOKEN is not set", "two", "OPENROUTER_API_KEY is not set", "DISCORD_BOT_TOKEN is not set"],

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { parseReport, probeCommand } from "../../../src/agents/hermes/codex/report.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
+import { agentNameFrom } from "../../../src/names.js";
 import { sampleAgent } from "../state/sample-agent.js";
 
 // How each release logs in and where it keeps a login, and whether clm finds it there.
@@ -42,7 +43,10 @@ async function found(auth: string) {
   const type = { ...manifest.runtimes.codex, logins: auth, program: "no-such-codex" };
   const asked = { thread: false, still: false, sandbox: false } as const;
   const agent = resolvedAgent(manifest, {
-    ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") },
+    name: agentNameFrom("ada"),
+    ref: "ada",
+    host: { name: "wolf-i" } as never,
+    record: sampleAgent("ada"),
   });
   const { words, input } = probeCommand(agent, type, asked);
   const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });

@@ -43,7 +43,8 @@ function release(number: string) {
     async start(provider: string) {
       const port = await freePort();
       const child = spawn("python3", ["-c", run, "command", "start", "--provider", provider, "--port", `${port}`], {
-        ...{ env, stdio: ["ignore", "ignore", "pipe"] },
+        env,
+        stdio: ["ignore", "ignore", "pipe"],
       });
       for await (const line of createInterface(child.stderr)) if (line.includes("Listening on")) break;
       child.stderr.resume();
@@ -100,7 +101,9 @@ describe.each([
     expect(statSync(made.auth).mode & 0o777).toBe(0o600);
     const { port, ask, stop } = await made.start("nous");
     expect(JSON.parse((await ask("/health")).body)).toEqual({
-      ...{ status: "ok", upstream: "Nous Portal", authenticated: true },
+      status: "ok",
+      upstream: "Nous Portal",
+      authenticated: true,
     });
     const body = { model: "echo", messages: [{ role: "user", content: "hello there" }] };
     const plain = await ask("/v1/chat/completions?x=1", body);

@@ -18,7 +18,9 @@ describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => 
   it("that breaks off is a fault with its stderr", async () => {
     const script = "echo a=1; for line in 1 2 3 4; do echo $line >&2; done; exit 3\n";
     await expect(askHost(shell, script, asking, read)).rejects.toMatchObject({
-      ...{ fault: "remote-failed", message: "wolf-i could not tell how it is", why: ["2 3 4"] },
+      fault: "remote-failed",
+      message: "wolf-i could not tell how it is",
+      why: ["2 3 4"],
       next: ["clm host check wolf-i"],
     });
     await expect(askHost(shell, "exit 3\n", asking, read)).rejects.toMatchObject({ why: ["its script ended with 3"] });

@@ -74,7 +74,10 @@ async function ending(work: Promise<unknown>): Promise<{ fault: string } | undef
 }
 
 const asking = (signal = new AbortController().signal) => ({
-  ...{ host: "h", what: "how it is", timeout: timeout, signal },
+  host: "h",
+  what: "how it is",
+  timeout: timeout,
+  signal,
 });
 
 const uses: Record<string, (connection: Connection, signal?: AbortSignal) => Promise<unknown>> = {
@@ -87,7 +90,9 @@ const uses: Record<string, (connection: Connection, signal?: AbortSignal) => Pro
   },
   "a list of operations": (connection, signal) =>
     converge(connection.as("root"), [dir("/x", { owner: "root", mode: 0o700 })], {
-      ...{ mode: "check", timeout: timeout, ...(signal && { signal }) },
+      mode: "check",
+      timeout: timeout,
+      ...(signal && { signal }),
     }),
 };
 

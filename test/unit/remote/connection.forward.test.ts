@@ -10,7 +10,9 @@ const refusing = (reason: number, jump = false) => {
   const client = { connection: ssh, forwardOut: () => Promise.reject(error) } as unknown as NodeSSH;
   return connection(client, {
     target: { name: "wolf", address: "192.0.2.1", jump },
-    ...{ user: "me", hostKey: { type: "", blob: Buffer.alloc(0) }, passwords: {} as never },
+    user: "me",
+    hostKey: { type: "", blob: Buffer.alloc(0) },
+    passwords: {} as never,
   });
 };
 

@@ -43,9 +43,23 @@ describe("a host's answer", () => {
 
   it("may be nothing at all", () => {
     expect(parseFacts("", 0)).toEqual({
-      ...{ user: "", hostname: "", os: "", os_version: "", os_name: "", arch: "", kernel: "", system_state: "" },
-      ...{ cpus: 0, memory_mb: 0, memory_free_mb: 0, disk_total_mb: 0, disk_free_mb: 0, systemd: 0 },
-      ...{ sudo: "none", gpu: [], clock_ahead: 0 },
+      user: "",
+      hostname: "",
+      os: "",
+      os_version: "",
+      os_name: "",
+      arch: "",
+      kernel: "",
+      system_state: "",
+      cpus: 0,
+      memory_mb: 0,
+      memory_free_mb: 0,
+      disk_total_mb: 0,
+      disk_free_mb: 0,
+      systemd: 0,
+      sudo: "none",
+      gpu: [],
+      clock_ahead: 0,
     });
   });
 

@@ -9,7 +9,11 @@ import { scratchDirectories } from "./scratch.js";
 const scratch = scratchDirectories();
 
 const handoff: Handoff = {
-  ...{ id: "handoff-0123456789ab", asked: "0a", planted: "a note", stage: "begun", at: "2026-01-02T03:04:05.000Z" },
+  id: "handoff-0123456789ab",
+  asked: "0a",
+  planted: "a note",
+  stage: "begun",
+  at: "2026-01-02T03:04:05.000Z",
   from: { host: "wolf-i", agent: "ada", session: "api-1" },
   to: { host: "wolf-ii", agent: "ben" },
 };

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { hostNameFrom } from "../../../src/names.js";
 import { findHost, type Host, hasLabels, hostStore } from "../../../src/state/hosts.js";
 import { selectHosts } from "../../../src/state/select-hosts.js";
 import { sampleAgent } from "./sample-agent.js";
@@ -9,7 +10,7 @@ import { faultOf, scratchDirectories } from "./scratch.js";
 const scratch = scratchDirectories();
 
 const host = (name: string, labels: Record<string, string> = {}): Host => ({
-  name,
+  name: hostNameFrom(name),
   address: "192.0.2.1",
   labels,
   added_at: "2025-01-01T00:00:00.000Z",

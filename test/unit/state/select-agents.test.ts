@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { isFault } from "../../../src/errors.js";
+import { hostNameFrom } from "../../../src/names.js";
 import { type AgentChoice, selectAgents } from "../../../src/state/select-agents.js";
 import { sampleAgent } from "./sample-agent.js";
 
 const host = (name: string, labels: Record<string, string>, agents: string[], type = "hermes") => ({
-  ...{ name, address: "10.0.0.7", labels, added_at: "2026", sudo: "root" as const },
+  name: hostNameFrom(name),
+  address: "10.0.0.7",
+  labels,
+  added_at: "2026",
+  sudo: "root" as const,
   agents: Object.fromEntries(agents.map((agent) => [agent, sampleAgent(agent, { type })])),
 });
 const fleet = {

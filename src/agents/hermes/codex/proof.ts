@@ -7,14 +7,14 @@ import { reachOf, sandboxOf } from "./permissions.js";
 import { judgeCodexLogin, pluginsIn } from "./preflight.js";
 import { type CodexReport, type McpServer, refusalIn } from "./report.js";
 
-export interface Expected {
+export interface CodexExpectation {
   resolved: ResolvedAgent;
   runtime: RuntimeRecord;
   migrated: Pick<Migrated, "servers" | "permissions" | "logins">;
 }
 
 /** Whether Codex accepted its files: the profile and sandbox, every MCP server with its tools, every plugin. */
-export function judgeCodex(report: CodexReport, expected: Expected): Check[] {
+export function judgeCodex(report: CodexReport, expected: CodexExpectation): Check[] {
   const id = "config";
   const refused = report.server_fault ?? refusalIn(report);
   if (refused !== undefined || !report.settings || !report.thread)
@@ -33,7 +33,7 @@ export function judgeCodex(report: CodexReport, expected: Expected): Check[] {
   ];
 }
 
-function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrated }: Expected): Verdict {
+function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrated }: CodexExpectation): Verdict {
   const { profile, sandbox } = thread && "profile" in thread ? thread : {};
   const wished = migrated.permissions ?? runtime.permissions;
   const seen = `${profile ?? "no profile"}, sandbox ${sandbox ?? "none"}`;
@@ -44,7 +44,7 @@ function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrate
   return fail(`${seen}; it should be ${wished}${other}`);
 }
 
-function judgeServers({ servers = [] }: CodexReport, expected: Expected): Check[] {
+function judgeServers({ servers = [] }: CodexReport, expected: CodexExpectation): Check[] {
   if ("fault" in servers) return [{ id: "mcp", ...fail(servers.fault) }];
   const missing = expected.migrated.servers.filter((name) => !servers.some((each) => each.name === name));
   return [
@@ -55,7 +55,7 @@ function judgeServers({ servers = [] }: CodexReport, expected: Expected): Check[
 
 function judgeServer(
   { name, enabled, status, error, tools }: McpServer,
-  { resolved: agent, migrated }: Expected,
+  { resolved: agent, migrated }: CodexExpectation,
 ): Verdict {
   if (!enabled) return skipped("it is switched off");
   if (status === "ready" && tools.length > 0) return ok(toolsText(tools));
@@ -72,7 +72,7 @@ function judgeServer(
 const toolsText = (tools: string[]): string =>
   `${tools.length} ${tools.length === 1 ? "tool" : "tools"}: ${tools.slice(0, 4).join(", ")}${tools.length > 4 ? ", …" : ""}`;
 
-function judgePlugins(report: CodexReport, { runtime }: Expected): Check[] {
+function judgePlugins(report: CodexReport, { runtime }: CodexExpectation): Check[] {
   const on = new Set(pluginsIn(report).flatMap((each) => (each.enabled ? titleOfPlugin(each) : [])));
   const wanted = runtime.plugins.filter(({ enabled }) => enabled).map(titleOfPlugin);
   return wanted.map((title) => ({

@@ -39,7 +39,7 @@ export interface Judgement {
   proofs: Proof[];
 }
 
-export interface Expected {
+export interface ExpectedStatus {
   wanted?: Intent;
   /** Differences from the configuration, or why they are unknown. */
   drift?: { what: string; reason?: string }[] | { unknown: string };
@@ -51,7 +51,11 @@ export interface Expected {
 }
 
 /** It is `running` only when it would answer a client with its key. */
-export function judgeStatus(agent: ResolvedAgent, observation: StatusObservation, expected: Expected = {}): Judgement {
+export function judgeStatus(
+  agent: ResolvedAgent,
+  observation: StatusObservation,
+  expected: ExpectedStatus = {},
+): Judgement {
   const { wanted = "run", unfinished } = expected;
   const standing = byWhatWasSeen(agent, observation, { ...expected, wanted });
   if (!unfinished) return standing;
@@ -63,7 +67,7 @@ export function judgeStatus(agent: ResolvedAgent, observation: StatusObservation
 function byWhatWasSeen(
   agent: ResolvedAgent,
   observation: StatusObservation,
-  expected: Expected & { wanted: Intent },
+  expected: ExpectedStatus & { wanted: Intent },
 ): Judgement {
   const { basics: seen } = observation;
   const { wanted, key } = expected;
@@ -100,7 +104,12 @@ function byWhatWasSeen(
 }
 
 /** Problems of an agent that answers. A recent start is one only after a restart. */
-function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: Proof[], expected: Expected): string[] {
+function amissIn(
+  agent: ResolvedAgent,
+  observation: StatusObservation,
+  proofs: Proof[],
+  expected: ExpectedStatus,
+): string[] {
   const { basics: seen, full } = observation;
   const { wanted, drift = [], unanswered, key } = expected;
   const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < minUptimeSeconds;
@@ -109,7 +118,7 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
   );
   const differs = "unknown" in drift ? [] : drift;
   // A wrong version is a failed proof, and a difference, too.
-  const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
+  const unreported = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
   const problems = [
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
     full === "blocks" && "its disk is full",
@@ -120,7 +129,7 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
     unanswered,
     key === "changing" && "a change of its key is not finished",
     wanted === "rest" && differs.length === 0 && "it runs, though clm stopped it",
-    untold.length > 0 && `not as configured: ${untold.map(({ what }) => what).join(", ")}`,
+    unreported.length > 0 && `not as configured: ${unreported.map(({ what }) => what).join(", ")}`,
     "unknown" in drift && `drift is unknown: ${drift.unknown}`,
   ];
   return problems.filter((problem) => typeof problem === "string");

@@ -1,5 +1,5 @@
 import { changeSecrets, type SecretChange, type SecretResult } from "../../../flows/agent/secret/change.js";
-import type { Target } from "../../../flows/agent/target.js";
+import type { AgentTarget } from "../../../flows/agent/target.js";
 import { type Session, withSession } from "../../../flows/session.js";
 import { agentId } from "../../../state/agents.js";
 import { nextCommand } from "../../agent-view.js";
@@ -11,7 +11,7 @@ export function changeAndPrint(
   clm: Context,
   name: string,
   { apply, sudoPasswordFile }: { apply: boolean; sudoPasswordFile?: string | undefined },
-  changeFor: (session: Session, target: Target) => SecretChange | Promise<SecretChange>,
+  changeFor: (session: Session, target: AgentTarget) => SecretChange | Promise<SecretChange>,
 ): Promise<void> {
   return withSession({ ...clm, sudoPasswordFile }, async (session) => {
     const result = await changeSecrets(session, name, apply, (target) => changeFor(session, target));

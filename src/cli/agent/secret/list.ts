@@ -1,5 +1,5 @@
 import { useOf } from "../../../agents/manifest/secret-names.js";
-import { type Target, targetOf } from "../../../flows/agent/target.js";
+import { type AgentTarget, targetOf } from "../../../flows/agent/target.js";
 import { withSession } from "../../../flows/session.js";
 import { ownedNames } from "../../../state/agent.js";
 import { secretOwner } from "../../../state/agents.js";
@@ -26,7 +26,7 @@ export const run: Handler<typeof list> = ({ args }, clm) =>
     });
   });
 
-function userOf({ agent: { record }, resolved: { manifest } }: Target, name: string): string {
+function userOf({ agent: { record }, resolved: { manifest } }: AgentTarget, name: string): string {
   const use = useOf(manifest, name);
   switch (use.kind) {
     case "own":

@@ -12,7 +12,7 @@ import { apply } from "../apply.js";
 import { mustNotDrop } from "../foreign-variables.js";
 import { mustBeInstalled, mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
-import { resolve, type Target } from "../target.js";
+import { type AgentTarget, resolve } from "../target.js";
 import { answersGiven, type Changes } from "./changes.js";
 import { completeAnswers } from "./complete-answers.js";
 import { type Flags, givenChanges } from "./flags.js";
@@ -82,7 +82,7 @@ export const configureAgent = (session: Session, ref: string, request: Configure
 /** Validate changes nothing, so answers given with it are refused. */
 async function validateOnly(
   session: Session,
-  target: Target,
+  target: AgentTarget,
   given: Changes,
   request: ConfigureRequest,
 ): Promise<ConfigureResult> {

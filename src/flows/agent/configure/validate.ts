@@ -7,12 +7,12 @@ import { recordProofs } from "../agent-record.js";
 import { keyRefOf, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
-import type { Target } from "../target.js";
+import type { AgentTarget } from "../target.js";
 
 /** Changes nothing on the host; refused when its settings are outdated. A stopped agent keeps its earlier proofs. */
 export async function validate(
   session: Session,
-  { agent, resolved }: Target,
+  { agent, resolved }: AgentTarget,
   skipChat: boolean,
 ): Promise<{ record: AgentRecord; proofs: Proof[] }> {
   mustHaveOneKey(session, keyRefOf(agent, resolved.manifest), agent.ref);

@@ -10,7 +10,7 @@ import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
 import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { resolve, type Target } from "../target.js";
+import { type AgentTarget, resolve } from "../target.js";
 import { afterLine } from "./after-line.js";
 import { type Leash, leashOn } from "./leash.js";
 
@@ -53,7 +53,7 @@ export async function execInAgents(
       agents.map(async (agent) => ({ agent, resolved: await resolve(session, agent) })),
     );
     const leashes = new Map<string, Promise<Leash>>();
-    const leashFor = ({ agent: { host } }: Target) => {
+    const leashFor = ({ agent: { host } }: AgentTarget) => {
       const made = leashes.get(host.name) ?? leashHost(session, host, targets);
       leashes.set(host.name, made);
       return made;
@@ -87,12 +87,12 @@ export async function execInAgents(
   return (await session.gate.pass(action, everywhere, judge)) ?? [];
 }
 
-async function leashHost(session: Session, host: Host, targets: Target[]): Promise<Leash> {
+async function leashHost(session: Session, host: Host, targets: AgentTarget[]): Promise<Leash> {
   const there = targets.filter(({ agent }) => agent.host.name === host.name);
   return leashOn(session, await session.pool.connect(host), there);
 }
 
-export async function execIn(session: Session, target: Target, leash: Leash, order: ExecOrder): Promise<Exit> {
+export async function execIn(session: Session, target: AgentTarget, leash: Leash, order: ExecOrder): Promise<Exit> {
   const { agent, resolved } = target;
   const env = leash.hasEnv(target);
   const connection = await session.pool.connect(agent.host);
@@ -158,7 +158,7 @@ const endedWith = ({ code, signal }: Exit): Fault =>
 /** Of a command that ran and failed, which is not an error of clm. */
 export const exitIn = (fault: Fault | undefined): Exit | undefined => fault?.data.exit as Exit | undefined;
 
-const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>
+const tooLate = ({ agent: { host }, resolved }: AgentTarget, timeout = 0): Fault =>
   new Fault(
     "remote-timeout",
     `the command as ${resolved.user} on ${host.name} did not end within ${timeout / 1000} s`,
@@ -167,7 +167,7 @@ const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>
     },
   );
 
-const neverBegan = ({ agent, resolved }: Target, { code }: Exit, said: string): Fault =>
+const neverBegan = ({ agent, resolved }: AgentTarget, { code }: Exit, said: string): Fault =>
   new Fault("remote-failed", `could not run a command as ${resolved.user} on ${agent.host.name}`, {
     why: lastLines(said, 3, `systemd-run ended with ${code}`),
     next: `clm host check ${agent.host.name}`,

@@ -8,7 +8,7 @@ import { converse } from "../../../remote/operations/conversation.js";
 import { newNonce } from "../../../remote/stdin-script.js";
 import type { Session } from "../../session.js";
 import { accountFault } from "../run-as-agent.js";
-import type { Target } from "../target.js";
+import type { AgentTarget } from "../target.js";
 import library from "./leash.sh?raw";
 
 /** The dead man's switch of everything that clm runs in the agents of one host. Set before the first command starts. */
@@ -17,7 +17,7 @@ export interface Leash {
   /** A file that exists as long as new units may start. */
   sign: string;
   /** Whether the agent has a `.env`; throws when its account is missing or not the one clm made. */
-  hasEnv(target: Target): boolean;
+  hasEnv(target: AgentTarget): boolean;
   /** Throws when the host lost contact and ended the units: then exit codes mean nothing. */
   mustHold(): void;
   /** Ends units that still run, unless everything is known to be done. */
@@ -25,7 +25,7 @@ export interface Leash {
 }
 
 /** One exec: checks the accounts, then stays connected. */
-export async function leashOn(session: Session, connection: Connection, targets: Target[]): Promise<Leash> {
+export async function leashOn(session: Session, connection: Connection, targets: AgentTarget[]): Promise<Leash> {
   const nonce = newNonce();
   const id = randomBytes(6).toString("hex");
   const sign = `/run/clm/exec-${id}`;
@@ -76,7 +76,7 @@ const lostContact = (host: string): Fault =>
     next: `clm host check ${host}`,
   });
 
-function notForUs({ agent, resolved }: Target, how: string): Fault {
+function notForUs({ agent, resolved }: AgentTarget, how: string): Fault {
   const why = "nothing was run";
   if (how === "no-user" || how === "stranger") return accountFault(agent, how, why);
   return new Fault("remote-failed", `${resolved.paths.env} on ${agent.host.name} is not a regular file`, {

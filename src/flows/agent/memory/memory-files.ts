@@ -6,10 +6,10 @@ import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { runAsAgent } from "../run-as-agent.js";
-import { type Target, targetOf } from "../target.js";
+import { type AgentTarget, targetOf } from "../target.js";
 import script from "./memory-files.sh?raw";
 
-export interface MemoryTarget extends Target {
+export interface MemoryTarget extends AgentTarget {
   format: MemoryFormat;
   files: MemoryFile[];
   /** Without a name the first one. */

@@ -4,11 +4,11 @@ import { asFault } from "../../../errors.js";
 import { hostAndName } from "../../../state/agents.js";
 import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
-import type { Target } from "../target.js";
+import type { AgentTarget } from "../target.js";
 import { desireFor, enableCommand, planIn, runtimeTarget } from "./runtime-target.js";
 
 /** The memory is written already, so a failure is a warning. */
-export async function mirrorMemory(session: Session, { agent, resolved }: Target): Promise<void> {
+export async function mirrorMemory(session: Session, { agent, resolved }: AgentTarget): Promise<void> {
   const { ui, signal } = session;
   const { runtime } = agent.record;
   const title = activeRuntime(resolved)?.title;

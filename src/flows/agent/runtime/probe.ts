@@ -6,7 +6,7 @@ import { lastLines } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
 import { type ExecOrder, execIn } from "../exec/exec.js";
 import { leashOn } from "../exec/leash.js";
-import type { Target } from "../target.js";
+import type { AgentTarget } from "../target.js";
 import type { RuntimeTarget } from "./runtime-target.js";
 
 /** Seconds: more than everything the probe waits for together, except MCP servers. */
@@ -17,7 +17,7 @@ const maxOutput = 4_000_000;
 /** Runs with the user, `.env` and sandbox of the service. */
 export async function probeRuntime(
   { session, runtime, type }: Pick<RuntimeTarget, "session" | "runtime" | "type">,
-  target: Target,
+  target: AgentTarget,
   { words, input, seconds }: ProbeCommand,
 ): Promise<RuntimeReport> {
   const { agent } = target;
@@ -42,7 +42,7 @@ export async function probeRuntime(
 }
 
 /** Runs one command in an agent, and ends what it started when it could not be followed to its end. */
-export async function execOnLeash(session: Session, target: Target, order: ExecOrder): Promise<Exit> {
+export async function execOnLeash(session: Session, target: AgentTarget, order: ExecOrder): Promise<Exit> {
   const leash = await leashOn(session, await session.pool.connect(target.agent.host), [target]);
   let how: "done" | "stop" = "stop";
   try {

@@ -5,10 +5,10 @@ import { ownedNames } from "../../../state/agent.js";
 import { secretOwner } from "../../../state/agents.js";
 import { own } from "../../../text/own-property.js";
 import type { Session } from "../../session.js";
-import type { Target } from "../target.js";
+import type { AgentTarget } from "../target.js";
 
 /** Refuses a name that clm sets, and names the command that changes it. */
-export function mustBeFree(session: Session, { agent, resolved }: Target, name: string): void {
+export function mustBeFree(session: Session, { agent, resolved }: AgentTarget, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
     // The text after the = may be the secret itself.
     throw new Fault("bad-input", `Invalid secret key '${name.replace(/=.*$/s, "=…")}'`, {
@@ -52,7 +52,7 @@ function refusalFor(
 
 /** Remarks on allowed names; `stripped` are those that the agent's own commands never get. */
 export function remarksOn(
-  { agent, resolved }: Target,
+  { agent, resolved }: AgentTarget,
   names: Iterable<string>,
 ): { stripped: string[]; texts: string[] } {
   const { manifest } = resolved;

@@ -9,7 +9,7 @@ import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord, withState } from "../agent-record.js";
 import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
 import { mustBeInstalled } from "../preconditions.js";
-import { type Target, targetOf } from "../target.js";
+import { type AgentTarget, targetOf } from "../target.js";
 
 /** Values by name; undefined removes a secret. */
 type Values = Map<string, Secret | undefined>;
@@ -40,7 +40,7 @@ export async function changeSecrets(
   session: Session,
   ref: string,
   apply: boolean,
-  prepare: (target: Target) => SecretChange | Promise<SecretChange>,
+  prepare: (target: AgentTarget) => SecretChange | Promise<SecretChange>,
 ): Promise<SecretResult> {
   const { gate, hosts } = session;
   if (apply) {

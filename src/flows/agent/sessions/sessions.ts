@@ -13,9 +13,9 @@ import type { Agent } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { runHostProgram, unknownSession } from "../run-host-program.js";
-import { type Target, targetOf } from "../target.js";
+import { type AgentTarget, targetOf } from "../target.js";
 
-interface SessionTarget extends Target {
+interface SessionTarget extends AgentTarget {
   store: SessionStore;
 }
 

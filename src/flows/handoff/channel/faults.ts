@@ -2,9 +2,9 @@ import type { ChannelOutcome, ChannelReply, ChannelState } from "../../../agents
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { own } from "../../../text/own-property.js";
-import type { Target } from "../../agent/target.js";
+import type { AgentTarget } from "../../agent/target.js";
 
-export interface ChannelHandoff extends Target {
+export interface ChannelHandoff extends AgentTarget {
   channel: string;
   session: string;
   wait: number;

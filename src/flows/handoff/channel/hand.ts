@@ -4,7 +4,7 @@ import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Progress } from "../../../ui/ui.js";
 import { runHostProgram } from "../../agent/run-host-program.js";
-import { type Target, targetOf } from "../../agent/target.js";
+import { type AgentTarget, targetOf } from "../../agent/target.js";
 import { check, flow } from "../../flow.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
@@ -80,7 +80,7 @@ export async function handToChannel(
   );
 }
 
-async function readState(session: Session, target: Target, id?: string): Promise<ChannelState> {
+async function readState(session: Session, target: AgentTarget, id?: string): Promise<ChannelState> {
   let before: ChannelState | undefined;
   const look = {
     verb: "look",
@@ -99,7 +99,11 @@ async function readState(session: Session, target: Target, id?: string): Promise
 const spareSeconds = 60;
 
 /** An interrupted wait still yields the outcome. */
-async function* askForChannel(session: Session, target: Target, request: ChannelRequest): AsyncGenerator<ChannelReply> {
+async function* askForChannel(
+  session: Session,
+  target: AgentTarget,
+  request: ChannelRequest,
+): AsyncGenerator<ChannelReply> {
   session.signal.throwIfAborted();
   const { manifest, paths } = target.resolved;
   const { name, host, ref } = target.agent;

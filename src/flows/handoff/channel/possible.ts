@@ -5,13 +5,13 @@ import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import { didYouMean } from "../../../text/nearest.js";
 import { mustBeInstalled } from "../../agent/preconditions.js";
-import type { Target } from "../../agent/target.js";
+import type { AgentTarget } from "../../agent/target.js";
 import type { Session } from "../../session.js";
 
 const lookTimeout = 30_000;
 
 /** Checks that need no host: the version can do it, and the agent has the channel. */
-export function mustHaveChannel({ agent, resolved }: Target, channel: string): void {
+export function mustHaveChannel({ agent, resolved }: AgentTarget, channel: string): void {
   mustBeInstalled(agent);
   const { name, ref, record } = agent;
   const { manifest, version } = resolved;
@@ -38,7 +38,7 @@ export function mustHaveChannel({ agent, resolved }: Target, channel: string): v
 }
 
 /** The agent's own process takes the request up, so it must run. */
-export async function mustBeUp(session: Session, { agent, resolved }: Target): Promise<void> {
+export async function mustBeUp(session: Session, { agent, resolved }: AgentTarget): Promise<void> {
   const connection = await session.pool.connect(agent.host);
   const asking = {
     host: resolved.host,

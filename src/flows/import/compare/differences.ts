@@ -12,7 +12,7 @@ export interface Difference {
   fix?: string;
 }
 
-export interface Expected {
+export interface ImportExpectation {
   /** Digest of the agent's key; undefined when clm has none. */
   key?: string | undefined;
   samePort: string[];
@@ -20,7 +20,7 @@ export interface Expected {
   variables?: string[] | undefined;
 }
 
-export function differences(agent: ResolvedAgent, state: ImportedState, expected: Expected): Difference[] {
+export function differences(agent: ResolvedAgent, state: ImportedState, expected: ImportExpectation): Difference[] {
   const { version, manifest, unit, port } = agent;
   const configure = `clm agent configure ${agent.ref}`;
   const { install } = fixes(agent);

@@ -51,7 +51,8 @@ describe("the id of a session", () => {
 
 it("only the new message is sent: the agent has the rest", () => {
   expect(chatBody("m", "hello", undefined, true)).toEqual({
-    ...{ model: "m", stream: true },
+    model: "m",
+    stream: true,
     messages: [{ role: "user", content: "hello" }],
   });
   expect(chatBody("m", "hello", "be brief", true).messages[0]).toEqual({ role: "system", content: "be brief" });

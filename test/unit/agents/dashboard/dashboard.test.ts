@@ -12,7 +12,10 @@ const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml"
 const agent = (version: string, dashboard = manifest.dashboard) =>
   ({
     manifest: { ...manifest, dashboard },
-    ...{ version, name: "ada", ref: "ada", paths: pathsFor(manifest, "ada") },
+    version,
+    name: "ada",
+    ref: "ada",
+    paths: pathsFor(manifest, "ada"),
   }) as ResolvedAgent;
 
 describe("a version's dashboard", () => {

@@ -11,13 +11,16 @@ import { agentChecks, isAgentCheck } from "../../../../src/agents/manifest/agent
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import { commandFor } from "../../../../src/remote/stdin-script.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 import { healthyLines } from "../probe/healthy-lines.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = resolvedAgent(manifest, {
-  ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
+  name: agentNameFrom("ada"),
+  ref: "ada",
+  host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { mark: "0123abcd" }),
 });
 
@@ -112,7 +115,9 @@ describe("the diagnosis", () => {
   it.each((read("checks") as Case[]).map((each) => [each.about, each] as const))("%s", (_about, each) => {
     const checks = examine({
       resolved: { ...agent, channels: each.channels ?? [], servers: each.servers ?? [] },
-      ...{ observation: sightOf(each), symptoms: symptomsOf(each), now },
+      observation: sightOf(each),
+      symptoms: symptomsOf(each),
+      now,
       clock: { ahead: each.ahead ?? 0, within: each.within ?? 0.2 },
       wanted: each.wanted ?? "run",
       key: each.key,

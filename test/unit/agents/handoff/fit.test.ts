@@ -122,7 +122,9 @@ describe("the preview", () => {
     const messages: TranscriptMessage[] = [
       { ...saidFrom("user 5"), at: 1767254400 },
       {
-        ...{ role: "assistant", content: "", at: 1767254401 },
+        role: "assistant",
+        content: "",
+        at: 1767254401,
         calls: [
           { id: "a", name: "read", arguments: "{}" },
           { id: "b", name: "__proto__", arguments: "{}" },
@@ -133,8 +135,10 @@ describe("the preview", () => {
     ];
     expect(described(messages)).toMatchObject({
       messages: { user: 2, assistant: 1, tool: 1, all: 4 },
-      ...{ tokens: 2 + 5 + 1 + 765, attachments: 1 },
-      ...{ since: "2026-01-01T08:00:00.000Z", until: "1970-01-01T00:00:01.000Z" },
+      tokens: 2 + 5 + 1 + 765,
+      attachments: 1,
+      since: "2026-01-01T08:00:00.000Z",
+      until: "1970-01-01T00:00:01.000Z",
     });
     expect(Object.entries(described(messages).tools)).toEqual([
       ["read", 1],

@@ -12,11 +12,14 @@ import { type CodexReport, parseReport, probeCommand } from "../../../../src/age
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { type RuntimeRecord, runtimeTypeOf } from "../../../../src/agents/plan/runtime.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = resolvedAgent(manifest, {
-  ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
+  name: agentNameFrom("ada"),
+  ref: "ada",
+  host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { version: "2026.7.1" }),
 });
 const type = runtimeTypeOf(agent, "codex");
@@ -69,8 +72,12 @@ describe("before anything is changed", () => {
   type Before = CodexCase & { provider?: string; permissions?: string; migrated?: boolean };
   it.each(read<Before>("preflight"))("$case", ({ provider, permissions, migrated, ...given }) => {
     const checks = judgePreflight({
-      ...{ resolved: agent, type, report: reportOf(given), migrated: migrated ?? false },
-      ...{ provider: provider ?? "openai-codex", permissions: permissions ?? "workspace" },
+      resolved: agent,
+      type,
+      report: reportOf(given),
+      migrated: migrated ?? false,
+      provider: provider ?? "openai-codex",
+      permissions: permissions ?? "workspace",
     });
     expect(amiss(checks)).toEqual(given.checks);
     for (const { result, fix } of checks) if (fix) expect(result).not.toBe("ok");

@@ -25,7 +25,13 @@ function agent(version = "2026.7.1"): ResolvedAgent {
   const release = manifest.versions[version];
   if (!release) throw new Error(`the manifest has no ${version}`);
   return {
-    ...{ manifest, version, release, host: "lab-1", name: "ada", user: "ada", unit: "hermes-ada.service" },
+    manifest,
+    version,
+    release,
+    host: "lab-1",
+    name: "ada",
+    user: "ada",
+    unit: "hermes-ada.service",
     ...{
       ref: "ada",
       adopted: false,

@@ -3,6 +3,7 @@ import { desiredState } from "../../../../src/agents/plan/desired-state.js";
 import { planFor, type ServiceState } from "../../../../src/agents/plan/plan.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import * as renderer from "../../../../src/agents/program/files.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { manifest, programAnswers, sampleProgram } from "../program/program-agent.js";
 
@@ -14,7 +15,7 @@ function desired(record: AgentRecord, uploads = [upload("bot.py")]) {
   return desiredState(
     renderer,
     manifest,
-    { name: "bot", ref: "bot", host, record },
+    { name: agentNameFrom("bot"), ref: "bot", host, record },
     record,
     programAnswers({ uploads }),
   );

@@ -5,14 +5,21 @@ import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { announced, oneShotUnit, transientUnit, wordsOf } from "../../../../src/agents/plan/transient-unit.js";
 import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
 const paths = {
-  ...{ home: "/home/ada", data: "/home/ada/.hermes", code: "/home/ada/.hermes/code", env: "/home/ada/.hermes/.env" },
-  ...{ config: "", memories: "", launcher: "", path: ["/home/ada/.hermes/code/venv/bin", "/home/ada/.local/bin"] },
+  home: "/home/ada",
+  data: "/home/ada/.hermes",
+  code: "/home/ada/.hermes/code",
+  env: "/home/ada/.hermes/.env",
+  config: "",
+  memories: "",
+  launcher: "",
+  path: ["/home/ada/.hermes/code/venv/bin", "/home/ada/.local/bin"],
 };
 const { manifest } = await loadType("/nonexistent", "hermes");
-const agent = { name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") };
+const agent = { name: agentNameFrom("ada"), ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") };
 const resolved = { ...resolvedAgent(manifest, agent), paths };
 
 /** The arguments of systemd-run. */

@@ -20,6 +20,7 @@ import {
 import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
 import { driftScript, quickStatusScript, statusScript } from "../../../../src/agents/probe/status/script.js";
 import sights from "../../../../src/agents/probe/status/status.sh?raw";
+import { agentNameFrom } from "../../../../src/names.js";
 import { quote } from "../../../../src/quote.js";
 import { commandFor } from "../../../../src/remote/stdin-script.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -27,7 +28,9 @@ import { sampleAgent } from "../../state/sample-agent.js";
 const library = proofLibrary + sights;
 const { manifest } = await loadType("/nonexistent", "hermes");
 const record = resolvedAgent(manifest, {
-  ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
+  name: agentNameFrom("ada"),
+  ref: "ada",
+  host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { mark: "0123abcd" }),
 });
 
@@ -68,7 +71,11 @@ const agent = () => {
 /** A hanging agent has no end marker in its output. */
 const said = (script: string, stdin = ""): string =>
   spawnSync("dash", ["-c", commandFor(script)], {
-    ...{ input: script + stdin, encoding: "utf8", timeout: 20_000, killSignal: "SIGKILL", maxBuffer: 1 << 26 },
+    input: script + stdin,
+    encoding: "utf8",
+    timeout: 20_000,
+    killSignal: "SIGKILL",
+    maxBuffer: 1 << 26,
     env: { PATH: `${bin}:${process.env.PATH}`, TZ: "UTC" },
   }).stdout;
 

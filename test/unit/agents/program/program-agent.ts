@@ -1,5 +1,6 @@
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { type Answers, type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -21,7 +22,7 @@ export const sampleProgram = (settings: Record<string, string> = {}, more: Parti
 
 export const programAgent = (settings: Record<string, string> = {}): ResolvedAgent =>
   resolvedAgent(manifest, {
-    name: "bot",
+    name: agentNameFrom("bot"),
     ref: "bot",
     host: { name: "wolf-i" } as never,
     record: sampleProgram(settings),

@@ -26,6 +26,7 @@ import { Fault } from "../../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/port-conflicts.js";
 import { claim } from "../../../../src/flows/agent/proxy/claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../src/flows/agent/proxy/probe.js";
+import { agentNameFrom, hostNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { type Agent, findAgent } from "../../../../src/state/agents.js";
 import { hostStore } from "../../../../src/state/hosts.js";
@@ -39,7 +40,7 @@ const freshDirectory = scratchDirectories();
 function resolved(more: Partial<AgentRecord> = {}, given: Manifest = manifest): ResolvedAgent {
   const record = sampleAgent("ada", { mark: "0123abcd", proxy: { provider: "nous", port: 8700 }, ...more });
   return resolvedAgent(given, {
-    name: "ada",
+    name: agentNameFrom("ada"),
     ref: "ada",
     record,
     host: { name: "wolf", agents: { ada: record } } as never,
@@ -193,7 +194,7 @@ describe("a proxy's port", () => {
     const hosts = hostStore(freshDirectory());
     const agents = { ada: sampleAgent("ada"), ben: sampleAgent("ben", { port: 8643 }) };
     const host = {
-      name: "wolf",
+      name: hostNameFrom("wolf"),
       address: "127.0.0.1",
       port: 22,
       labels: {},
@@ -247,7 +248,8 @@ describe("a proxy's port", () => {
 
 describe("its own proxy's port", () => {
   const record = sampleAgent("ada", { proxy: { provider: "nous", port: 8700 } });
-  const agent: Agent = { name: "ada", ref: "ada", record, host: { name: "wolf", agents: { ada: record } } as never };
+  const host = { name: "wolf", agents: { ada: record } } as never;
+  const agent: Agent = { name: agentNameFrom("ada"), ref: "ada", record, host };
   const session = { argv: ["agent", "configure", "ada"] } as never;
   // The proxy listens as the agent's user, so the record must tell them apart.
   const seen = parseObservation("uid=1001\nport=8700/1001\nend=yes\n");
@@ -307,7 +309,9 @@ describe("its probe", () => {
       `proxy=${encoded('{"status":"ok","upstream":"Nous Portal","authenticated":true}')}`,
     ];
     expect(parseProxyObservation(type)([...lines, "end=yes", ""].join("\n"))).toMatchObject({
-      ...{ account: true, runsAs: "ada", logins: [said("nous", "ready", true)] },
+      account: true,
+      runsAs: "ada",
+      logins: [said("nous", "ready", true)],
       says: { upstream: "Nous Portal", authenticated: true },
     });
     expect(parseProxyObservation(type)(lines.join("\n"))).toBeUndefined();

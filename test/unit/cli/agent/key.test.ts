@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { nextName } from "../../../../src/flows/agent/api-key.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import { type Host, hostStore } from "../../../../src/state/hosts.js";
 import { openSecrets } from "../../../../src/state/secrets.js";
@@ -19,7 +20,11 @@ beforeEach(async () => {
   dir = freshDirectory();
   // Nothing listens there: asking the host fails.
   const wolf: Host = {
-    ...{ name: "wolf", address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" },
+    name: hostNameFrom("wolf"),
+    address: "127.0.0.1",
+    port: 9,
+    labels: {},
+    added_at: "2026-01-01T00:00:00.000Z",
     sudo: "passwordless",
     agents: { ada: sampleAgent("ada", { version: "2026.7.1" }) },
   };

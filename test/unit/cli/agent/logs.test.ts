@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import { logLines, logObject } from "../../../../src/cli/agent/log-lines.js";
 import { parseTime } from "../../../../src/cli/parse-time.js";
 import type { AgentLogEntry } from "../../../../src/flows/logs/logs.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import type { Agent } from "../../../../src/state/agents.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { createPaint } from "../../../../src/ui/paint.js";
@@ -43,7 +44,14 @@ it.each([
 it("--source that the agent's type does not have is refused before its host is asked", async () => {
   const dir = freshDirectory();
   // Nothing listens there.
-  const host = { name: "wolf", address: "127.0.0.1", port: 9, labels: {}, added_at: "", sudo: "passwordless" as const };
+  const host = {
+    name: hostNameFrom("wolf"),
+    address: "127.0.0.1",
+    port: 9,
+    labels: {},
+    added_at: "",
+    sudo: "passwordless" as const,
+  };
   await hostStore(dir).update((fleet) => ({ ...fleet, hosts: [{ ...host, agents: { ada: sampleAgent("ada") } }] }));
   const { code, stderr } = await clm(["agent", "logs", "ada", "--source", "elsewhere", "--config-dir", dir]);
   expect([code, stderr]).toEqual([2, expect.stringContaining("elsewhere is not a log source")]);
@@ -54,7 +62,12 @@ describe("an entry", () => {
   const agent = (host: string, name: string) => ({ name, host: { name: host } }) as Agent;
   const [ada, cora] = [agent("wolf", "ada"), agent("fox", "cora")];
   const told = (text: string, more: Partial<AgentLogEntry> = {}): AgentLogEntry => ({
-    ...{ agent: ada, at: Date.parse("2026-11-16T10:00:00.123Z"), level: "warning", source: "agent", text, ...more },
+    agent: ada,
+    at: Date.parse("2026-11-16T10:00:00.123Z"),
+    level: "warning",
+    source: "agent",
+    text,
+    ...more,
   });
 
   it("is time, level and text", () => {
@@ -87,8 +100,13 @@ describe("an entry", () => {
 
   it("is an object for a program", () => {
     expect(logObject(told("[s1] gateway.run: slow"))).toEqual({
-      ...{ time: "2026-11-16T10:00:00.123Z", agent: "ada", host: "wolf", level: "warning", source: "agent" },
-      ...{ logger: "gateway.run", message: "slow" },
+      time: "2026-11-16T10:00:00.123Z",
+      agent: "ada",
+      host: "wolf",
+      level: "warning",
+      source: "agent",
+      logger: "gateway.run",
+      message: "slow",
     });
   });
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { hostNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -19,7 +20,7 @@ beforeEach(async () => {
   };
   // Nothing listens there: asking the host fails.
   const at = { address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" };
-  const hosts = [{ name: "wolf", ...at, sudo: "passwordless" as const, agents }];
+  const hosts = [{ name: hostNameFrom("wolf"), ...at, sudo: "passwordless" as const, agents }];
   await hostStore(dir).update((fleet) => ({ ...fleet, hosts }));
 });
 

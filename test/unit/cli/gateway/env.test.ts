@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { settingsFor, type Tool, tools } from "../../../../src/cli/gateway/tools/client-tools.js";
 import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -18,15 +19,25 @@ beforeEach(() => {
 });
 
 const plainKey: GatewayKey = {
-  ...{ id: "aaaa0001", name: "ci", hash: "00", agents: ["*"], role: "chat", created_at: "2026-01-01T00:00:00Z" },
+  id: "aaaa0001",
+  name: "ci",
+  hash: "00",
+  agents: ["*"],
+  role: "chat",
+  created_at: "2026-01-01T00:00:00Z",
   signed: false,
 };
 
 describe("gateway env", () => {
   async function fleet(...keys: GatewayKey[]) {
     const host = (name: string, agents: Record<string, ReturnType<typeof sampleAgent>>) => ({
-      ...{ name, address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" },
-      ...{ sudo: "passwordless" as const, agents },
+      name: hostNameFrom(name),
+      address: "127.0.0.1",
+      port: 9,
+      labels: {},
+      added_at: "2026-01-01T00:00:00.000Z",
+      sudo: "passwordless" as const,
+      agents,
     });
     const ready = { onboarding: { state: "ready" as const, stages: {} } };
     await hostStore(dir).update((all) => ({
@@ -183,7 +194,8 @@ print(json.dumps([n.value for n in ast.walk(ast.parse(sys.stdin.read())) if isin
   it("as TOML, by the reader of Python", () => {
     const reading = "import json, sys, tomllib\nprint(json.dumps(tomllib.loads(sys.stdin.read())))";
     expect(JSON.parse(String(execFileSync("python3", ["-c", reading], { input: textOf("codex") })))).toEqual({
-      ...{ model, model_provider: "clm" },
+      model,
+      model_provider: "clm",
       model_providers: {
         clm: { name: "clm gateway", base_url: base, env_key: "CLM_GATEWAY_KEY", wire_api: "responses" },
       },

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Usage } from "../../../../src/gateway/allowance/usage.js";
 import { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import { pepperPlace, signingName } from "../../../../src/gateway/keys/mint.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { type Host, hostStore } from "../../../../src/state/hosts.js";
@@ -21,8 +22,13 @@ beforeEach(async () => {
   dir = freshDirectory();
   now = new Date("2026-11-16T12:00:00Z");
   const lab: Host = {
-    ...{ name: "lab-1", address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" },
-    ...{ sudo: "passwordless" as const, agents: { ada: sampleAgent("ada") } },
+    name: hostNameFrom("lab-1"),
+    address: "127.0.0.1",
+    port: 9,
+    labels: {},
+    added_at: "2026-01-01T00:00:00.000Z",
+    sudo: "passwordless" as const,
+    agents: { ada: sampleAgent("ada") },
   };
   await hostStore(dir).update((fleet) => ({ ...fleet, hosts: [lab] }));
 });
@@ -72,8 +78,14 @@ describe("create", () => {
     const options = ["--role", "admin", "--rpm", "60", "--tokens-per-day", "1000", "--budget-usd", "5.50/day"];
     const made = await json("key", "create", "--name", "ci", "--agents", "a*, lab-1/*", "--expires", "30d", ...options);
     expect(made).toMatchObject({
-      ...{ name: "ci", role: "admin", agents: ["a*", "lab-1/*"], expires_at: "2026-12-16T12:00:00.000Z", rpm: 60 },
-      ...{ tokens_per_day: 1000, budget: { usd: 5.5, per: "day" }, signed: false },
+      name: "ci",
+      role: "admin",
+      agents: ["a*", "lab-1/*"],
+      expires_at: "2026-12-16T12:00:00.000Z",
+      rpm: 60,
+      tokens_per_day: 1000,
+      budget: { usd: 5.5, per: "day" },
+      signed: false,
     });
     expect(Object.keys(made)).not.toContain("hash");
     expect(opens(made.key)).toBe("ci");

@@ -46,8 +46,13 @@ describe("gateway sign-proxy", () => {
     const stop = new AbortController();
     const [stdout, stderr] = [memory(), memory()];
     const ended = runCli(["--config-dir", join(dir, "none"), "gateway", "sign-proxy", ...words], {
-      ...{ stdin: () => new PassThrough().end(`${key}\n`), stdout, stderr, env: { HOME: "/nowhere" } },
-      ...{ now: () => new Date(), signal: stop.signal, ...world },
+      stdin: () => new PassThrough().end(`${key}\n`),
+      stdout,
+      stderr,
+      env: { HOME: "/nowhere" },
+      now: () => new Date(),
+      signal: stop.signal,
+      ...world,
     });
     const json = words.includes("json");
     await Promise.race([

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { hostNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { encodings } from "../../../../src/ui/encodings.js";
@@ -70,7 +71,7 @@ export async function addAgents(dir: string): Promise<void> {
     alien: record({ provider: "other" }),
   };
   const host = {
-    name: "wolf-i",
+    name: hostNameFrom("wolf-i"),
     address: "192.0.2.1",
     labels: {},
     added_at: "2026-01-01T00:00:00.000Z",

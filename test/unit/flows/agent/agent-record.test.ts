@@ -4,6 +4,7 @@ import { Fault } from "../../../../src/errors.js";
 import { providersBehind, recordProofs, withAnswers, withState } from "../../../../src/flows/agent/agent-record.js";
 import { rotateKey } from "../../../../src/flows/agent/rotate-key.js";
 import type { Session } from "../../../../src/flows/session.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { findAgent, recordAgent, secretOwner } from "../../../../src/state/agents.js";
@@ -21,7 +22,8 @@ const record = sampleAgent("ada", {
   rendered: { owned: {}, digest, at: "2026-01-01T00:00:00Z" },
 });
 const ready: AgentRecord = { ...record, onboarding: { state: "ready", stages: {} } };
-const host = { name: "den", address: "127.0.0.1", port: 1, labels: {}, added_at: "", agents: { ada: record } };
+const name = hostNameFrom("den");
+const host = { name, address: "127.0.0.1", port: 1, labels: {}, added_at: "", agents: { ada: record } };
 const provider = (updated_at: string) => ({
   type: "ollama",
   model: "m",

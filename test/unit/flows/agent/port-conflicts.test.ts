@@ -4,6 +4,7 @@ import { takenPorts } from "../../../../src/agents/plan/ports.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import { Fault } from "../../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/port-conflicts.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import type { Agent } from "../../../../src/state/agents.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -16,7 +17,8 @@ const recordOf = (port: number, channels: Channels = {}, type = "hermes"): Agent
   sampleAgent("ada", { type, port, channels, onboarding: { state: "ready", stages: {} } });
 
 function agentBeside(others: Record<string, AgentRecord>, record = recordOf(8642)): Agent {
-  return { name: "ada", ref: "ada", record, host: { name: "wolf", agents: { ada: record, ...others } } as never };
+  const host = { name: "wolf", agents: { ada: record, ...others } } as never;
+  return { name: agentNameFrom("ada"), ref: "ada", record, host };
 }
 
 /** As proof.sh prints them: `port/uid`. */

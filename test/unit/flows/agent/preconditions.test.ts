@@ -5,12 +5,13 @@ import { judge } from "../../../../src/agents/probe/proof/judge.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import { requiredWithForce } from "../../../../src/flows/agent/preconditions.js";
 import { isMerelyStopped } from "../../../../src/flows/agent/prove.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import { installedLines } from "../../agents/probe/healthy-lines.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const agent = resolvedAgent(manifest, {
-  name: "ada",
+  name: agentNameFrom("ada"),
   ref: "ada",
   host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { onboarding: { state: "validate", stages: {} } }),

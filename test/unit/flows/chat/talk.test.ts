@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import { Fault } from "../../../../src/errors.js";
 import { Talk } from "../../../../src/flows/chat/talk.js";
 import type { Session } from "../../../../src/flows/session.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import type { Host } from "../../../../src/state/hosts.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -15,7 +16,8 @@ const scratch = scratchDirectories();
 async function withAda<T>(work: (session: Session) => Promise<T>): Promise<T> {
   const dir = join(scratch(), "config");
   const agents = { ada: sampleAgent("ada") };
-  const wolf: Host = { name: "wolf", address: "192.0.2.1", labels: {}, added_at: "2026", sudo: "root", agents };
+  const name = hostNameFrom("wolf");
+  const wolf: Host = { name, address: "192.0.2.1", labels: {}, added_at: "2026", sudo: "root", agents };
   const { result } = await inSession({ configDir: dir }, async (session) => {
     await session.hosts.update((fleet) => ({ ...fleet, hosts: [wolf] }));
     const instance = { host: "wolf", type: "hermes", agent: "ada" } as const;

@@ -8,6 +8,7 @@ import type { AgentStatus } from "../../../../src/flows/fleet/agent-status.js";
 import { probeAgents, probeAgentsOn, quickProbeOn } from "../../../../src/flows/fleet/probe-agents.js";
 import { watchAgents } from "../../../../src/flows/fleet/watch.js";
 import type { Session } from "../../../../src/flows/session.js";
+import { agentNameFrom } from "../../../../src/names.js";
 import type { Process, Shell } from "../../../../src/remote/process.js";
 import { Secret } from "../../../../src/secret.js";
 import type { Agent } from "../../../../src/state/agents.js";
@@ -25,7 +26,9 @@ afterEach(() => rmSync(configDir, { recursive: true }));
 
 const host = { name: "wolf-i" } as Host;
 const agent = (name: string, more = {}): Agent => ({
-  ...{ name, ref: name, host },
+  name: agentNameFrom(name),
+  ref: name,
+  host,
   record: sampleAgent(name, { onboarding: { state: "ready", stages: {} }, provider: "echo", ...more }),
 });
 const [ada, bob] = [agent("ada"), agent("bob")];
@@ -154,7 +157,10 @@ it("a watch uses its own observations, and stores them", async () => {
     () => (down ? new Fault("unreachable", "wolf-i is away") : { text: well(0, "ada") }),
     (session, stop) =>
       watchAgents(session, {
-        ...{ choose: () => [ada], every: 1, drift: false, round: () => {} },
+        choose: () => [ada],
+        every: 1,
+        drift: false,
+        round: () => {},
         tell: ([found]) => {
           if (!found) return;
           seen.push(found);

@@ -18,9 +18,18 @@ max_stream_bytes: 16384
 audit: {max_bytes: 8192, keep: 3}
 `;
     expect(settingsFrom(text, "f")).toEqual({
-      ...{ port: 0, address: "10.0.0.1", tls: { cert: "c.pem", key: "k.pem" }, exposed: true, logBodies: true },
-      ...{ drain: 0, silence: 60, firstByte: 50, total: 600, audit: { maxBytes: 8192, keep: 3 } },
-      ...{ answerBytes: 8192, streamBytes: 16_384 },
+      port: 0,
+      address: "10.0.0.1",
+      tls: { cert: "c.pem", key: "k.pem" },
+      exposed: true,
+      logBodies: true,
+      drain: 0,
+      silence: 60,
+      firstByte: 50,
+      total: 600,
+      audit: { maxBytes: 8192, keep: 3 },
+      answerBytes: 8192,
+      streamBytes: 16_384,
     });
     expect(settingsFrom("", "f")).toEqual({});
   });

@@ -2,6 +2,7 @@ import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { servedFleet } from "../../../../src/flows/gateway/fleet.js";
 import type { Session } from "../../../../src/flows/session.js";
+import { hostNameFrom } from "../../../../src/names.js";
 import { Secret } from "../../../../src/secret.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import type { Host } from "../../../../src/state/hosts.js";
@@ -15,7 +16,11 @@ afterEach(() => void vi.useRealTimers());
 
 const instance = { host: "wolf-i", type: "hermes", agent: "ada" };
 const host = (more: Partial<Host> = {}, record: Partial<AgentRecord> = {}): Host => ({
-  ...{ name: "wolf-i", address: "192.0.2.1", labels: {}, added_at: "2026-01-01T00:00:00Z", sudo: "passwordless" },
+  name: hostNameFrom("wolf-i"),
+  address: "192.0.2.1",
+  labels: {},
+  added_at: "2026-01-01T00:00:00Z",
+  sudo: "passwordless",
   agents: { ada: sampleAgent("ada", record) },
   ...more,
 });

@@ -9,7 +9,10 @@ const handoff: Handoff = {
   id: "handoff-0123456789ab",
   from: { host: "wolf-i", agent: "ada", session: "tea" },
   to: { host: "wolf-ii", agent: "ben" },
-  ...{ asked: "d1", planted: "note", stage: "proven", at: "2026-01-01T00:00:00Z" },
+  asked: "d1",
+  planted: "note",
+  stage: "proven",
+  at: "2026-01-01T00:00:00Z",
   moved: { hash: "h", messages: 2, calls: 0 },
   close: { last: 7 },
 };

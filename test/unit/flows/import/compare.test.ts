@@ -4,12 +4,17 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType, releaseOf } from "../../../../src/agents/manifest/registry.js";
 import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { differences, type Expected } from "../../../../src/flows/import/compare/differences.js";
+import { differences, type ImportExpectation } from "../../../../src/flows/import/compare/differences.js";
 import { type ImportedState, importedStateFrom } from "../../../../src/flows/import/compare/observe.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const agent: ResolvedAgent = {
-  ...{ manifest, version: "2026.5.7", release: releaseOf(manifest, "2026.5.7"), host: "box", name: "h1", user: "h1" },
+  manifest,
+  version: "2026.5.7",
+  release: releaseOf(manifest, "2026.5.7"),
+  host: "box",
+  name: "h1",
+  user: "h1",
   ...{
     ref: "h1",
     adopted: true,
@@ -32,10 +37,14 @@ const asWished: ImportedState = {
     ProtectHome: "tmpfs",
     PrivateTmp: "yes",
   },
-  ...{ version: "Hermes Agent v0.13.0 (2026.5.7)", env: "600", variables: ["API_SERVER_KEY"] },
-  ...{ bind: "127.0.0.1", port: "8642", key: "digest" },
+  version: "Hermes Agent v0.13.0 (2026.5.7)",
+  env: "600",
+  variables: ["API_SERVER_KEY"],
+  bind: "127.0.0.1",
+  port: "8642",
+  key: "digest",
 };
-const known: Expected = { key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
+const known: ImportExpectation = { key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
 
 interface Case {
   name: string;
@@ -66,8 +75,12 @@ version=Hermes Agent v0.13.0 (2026.5.7)
 `;
     expect(importedStateFrom(text)).toBeUndefined();
     expect(importedStateFrom(`${text}end=yes\n`)).toMatchObject({
-      ...{ account: { home: "/home/h1" }, unit: { LoadState: "loaded" }, variables: ["API_SERVER_KEY"] },
-      ...{ bind: "0.0.0.0", env: "600", key: "" },
+      account: { home: "/home/h1" },
+      unit: { LoadState: "loaded" },
+      variables: ["API_SERVER_KEY"],
+      bind: "0.0.0.0",
+      env: "600",
+      key: "",
     });
   });
 });

@@ -24,8 +24,12 @@ const types = await providerTypes("/nowhere");
 /** What becomes of a directory of Clawrium's, as plain data with its secrets in sight. */
 export function mapped(era: Era, hostNames: string[] = []) {
   const taken = convertFleet({
-    ...{ old: readFleet(textsOf(era)), manifest, types, hostNames },
-    ...{ configDir: "/config", now: "2026-06-01T00:00:00.000Z" },
+    old: readFleet(textsOf(era)),
+    manifest,
+    types,
+    hostNames,
+    configDir: "/config",
+    now: "2026-06-01T00:00:00.000Z",
   });
   const secrets: Record<string, string> = {};
   for (const { instance, name, value } of taken.secrets) secrets[`${ownerKey(instance)} ${name}`] = value.reveal();

@@ -20,8 +20,13 @@ import { sampleKey } from "../keys/sample-key.js";
 const directory = scratchDirectories();
 
 const line = (seq: number, more: Partial<UsageLine> = {}): UsageLine => ({
-  ...{ seq, at: "2026-11-16T12:00:00.000Z", key: { id: "abcd1234" }, target: "lab-1/ada", status: 200 },
-  ...{ tokens: { input: 10, output: 5 }, usd: 0.25 },
+  seq,
+  at: "2026-11-16T12:00:00.000Z",
+  key: { id: "abcd1234" },
+  target: "lab-1/ada",
+  status: 200,
+  tokens: { input: 10, output: 5 },
+  usd: 0.25,
   ...more,
 });
 

@@ -31,8 +31,15 @@ it("requests interrupted by a kill are logged at the next start, once", async ()
   expect(await lines(dir)).toMatchObject([
     { seq: 1, id: "req-2", status: 200 },
     {
-      ...{ seq: 2, id: "req-1", status: 500, code: "gateway_killed", key: { id: key.id, name: key.name } },
-      ...{ target: "wolf-i/ada", model: "ada", tokens: { input: 7, output: 1024, estimated: true }, usd: 0.25 },
+      seq: 2,
+      id: "req-1",
+      status: 500,
+      code: "gateway_killed",
+      key: { id: key.id, name: key.name },
+      target: "wolf-i/ada",
+      model: "ada",
+      tokens: { input: 7, output: 1024, estimated: true },
+      usd: 0.25,
     },
     { seq: 3, id: "req-3", code: "gateway_killed" },
   ]);

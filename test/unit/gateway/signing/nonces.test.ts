@@ -24,7 +24,9 @@ async function folder(dir = scratch(), seconds = start, most?: number) {
   const nonces = await Nonces.open(dir, () => new Date(clock.seconds * 1000), most);
   opened.add(nonces);
   return {
-    ...{ dir, clock, nonces },
+    dir,
+    clock,
+    nonces,
     use: (nonce: string, stamp = clock.seconds, id = "aaaaaaaa") => nonces.use(id, nonce, stamp),
     refused: async (nonce: string, stamp = clock.seconds, id = "aaaaaaaa") =>
       (await refusalOf(nonces.use(id, nonce, stamp))).code,

@@ -90,7 +90,9 @@ describe("a tool's request", () => {
     const seen = await seenBy(answer);
     expect(seen).toMatchObject({ method: "POST", url: "/v1/x?b=%2F&a", bytes: 7 });
     expect(seen.headers).toMatchObject({
-      ...{ "content-type": "application/json", "x-hermes-session-id": "s1", "content-length": "7" },
+      "content-type": "application/json",
+      "x-hermes-session-id": "s1",
+      "content-length": "7",
       "x-clm-key": signer.id,
     });
     expect(seen.headers).not.toHaveProperty("authorization");

@@ -34,7 +34,12 @@ const vectors: Vectors = parse(readFileSync("test/cases/gateway/signing.yaml", "
 const secret = new Secret(vectors.signing);
 
 const gatewayKey: GatewayKey = {
-  ...{ id: vectors.id, name: "ci", hash: "", agents: ["*"], role: "chat", created_at: "2026-01-01T00:00:00Z" },
+  id: vectors.id,
+  name: "ci",
+  hash: "",
+  agents: ["*"],
+  role: "chat",
+  created_at: "2026-01-01T00:00:00Z",
   signed: true,
 };
 

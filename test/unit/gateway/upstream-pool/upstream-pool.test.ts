@@ -55,7 +55,9 @@ describe("an upstream pool", () => {
   it("times out, and the search is aborted", async () => {
     let stopped = false;
     const tried = new UpstreamPool({
-      ...{ title: "ada on wolf-i", hostBreaker: new Breaker(), timeout: 20 },
+      title: "ada on wolf-i",
+      hostBreaker: new Breaker(),
+      timeout: 20,
       connect: (stop) =>
         new Promise(() => {
           stop.addEventListener("abort", () => {
@@ -73,7 +75,8 @@ describe("an upstream pool", () => {
     let [finds, opens] = [0, 0];
     let listens = true;
     const tried = new UpstreamPool({
-      ...{ title: "ada on wolf-i", hostBreaker: new Breaker() },
+      title: "ada on wolf-i",
+      hostBreaker: new Breaker(),
       async connect() {
         finds++;
         const open = async () => {
@@ -96,7 +99,8 @@ describe("an upstream pool", () => {
     const connections: { open: boolean }[] = [];
     let ends = false;
     const tried = new UpstreamPool({
-      ...{ title: "ada on wolf-i", hostBreaker: new Breaker() },
+      title: "ada on wolf-i",
+      hostBreaker: new Breaker(),
       async connect() {
         const connection = { open: true };
         connections.push(connection);
@@ -125,7 +129,9 @@ describe("an upstream pool", () => {
     const host = new Breaker();
     const to = (opening: () => Promise<Duplex>) =>
       new UpstreamPool({
-        ...{ title: "ada on wolf-i", hostBreaker: host, timeout: 50 },
+        title: "ada on wolf-i",
+        hostBreaker: host,
+        timeout: 50,
         connect: async () => ({ connection: { open: true }, port: 1, open: opening }),
       });
     await expect(to(open).take(never)).rejects.toMatchObject({ code: "host_unreachable" });
@@ -150,7 +156,8 @@ describe("an upstream pool", () => {
         return stream;
       };
       const self = new UpstreamPool({
-        ...{ title: "ada on wolf-i", hostBreaker: new Breaker() },
+        title: "ada on wolf-i",
+        hostBreaker: new Breaker(),
         async connect() {
           const found = ++port;
           await gate;
@@ -158,7 +165,8 @@ describe("an upstream pool", () => {
         },
       });
       return {
-        ...{ pool: self, made },
+        pool: self,
+        made,
         hold() {
           let release = () => {};
           gate = new Promise((done) => {
@@ -197,7 +205,8 @@ describe("an upstream pool", () => {
       const ports = [1, 2, 3];
       const pools = new UpstreamPools({
         connect: async () => ({
-          ...{ connection: { open: true }, port: ports.shift() ?? 0 },
+          connection: { open: true },
+          port: ports.shift() ?? 0,
           open: async () => nowhere(),
         }),
       });
@@ -222,7 +231,8 @@ describe("an upstream pool", () => {
   it.each(told)("names its host when %s", async (_what, fault, calls) => {
     const heard: string[] = [];
     const tried = new UpstreamPool({
-      ...{ title: "ada on wolf-i", hostBreaker: new Breaker() },
+      title: "ada on wolf-i",
+      hostBreaker: new Breaker(),
       connect: async () => {
         throw fault;
       },
@@ -261,7 +271,8 @@ describe("an upstream pool", () => {
     let looks = 0;
     const to = (title: string) =>
       new UpstreamPool({
-        ...{ title, hostBreaker: host },
+        title,
+        hostBreaker: host,
         async connect() {
           looks++;
           throw new Fault("unreachable", "no");

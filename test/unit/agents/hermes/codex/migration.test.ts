@@ -34,8 +34,10 @@ describe("a server of Hermes as Codex wants it", () => {
   it.each(read<ServerCase>("servers"))("$name", ({ servers, open, secret, block, notes = [] }) => {
     const config = `mcp_servers:\n${indented(servers)}`;
     const { text, notes: told } = migrate(undefined, {
-      ...{ servers: settingIn(config, "mcp_servers"), variables: variables(open, secret) },
-      ...{ permissions: undefined, plugins: [] },
+      servers: settingIn(config, "mcp_servers"),
+      variables: variables(open, secret),
+      permissions: undefined,
+      plugins: [],
     });
     expect(text).toBe(block === undefined ? nothing : blockOf(block));
     expect(told).toEqual(notes);
@@ -60,7 +62,9 @@ const migrated = (before: string | undefined, plugins: Plugin[] = [], former?: s
   migrate(before, {
     servers: settingIn("mcp_servers: { fs: { command: fs-mcp } }", "mcp_servers"),
     variables: variables(),
-    ...{ permissions: ":workspace", plugins, former },
+    permissions: ":workspace",
+    plugins,
+    former,
   });
 
 describe("the block in config.toml", () => {
@@ -94,8 +98,15 @@ describe("any file and any servers", () => {
   const leaf = fc.oneof(word, fc.boolean(), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
   const server = fc.record(
     {
-      ...{ command: leaf, url: leaf, args: fc.array(leaf), env: fc.dictionary(word, leaf), cwd: word, timeout: leaf },
-      ...{ headers: fc.dictionary(word, leaf), enabled: fc.boolean(), connect_timeout: leaf },
+      command: leaf,
+      url: leaf,
+      args: fc.array(leaf),
+      env: fc.dictionary(word, leaf),
+      cwd: word,
+      timeout: leaf,
+      headers: fc.dictionary(word, leaf),
+      enabled: fc.boolean(),
+      connect_timeout: leaf,
       tools: fc.record({ include: fc.array(word), exclude: fc.array(word) }, { requiredKeys: [] }),
     },
     { requiredKeys: [] },
@@ -112,8 +123,12 @@ describe("any file and any servers", () => {
   const below = fc.dictionary(name, value, { maxKeys: 3 });
   const tree = fc.record(
     {
-      ...{ model: value, default_permissions: fc.constantFrom(":read-only", "mine"), notify: fc.array(word) },
-      ...{ features: below, mcp_servers: fc.dictionary(name, below), plugins: fc.dictionary(word, below) },
+      model: value,
+      default_permissions: fc.constantFrom(":read-only", "mine"),
+      notify: fc.array(word),
+      features: below,
+      mcp_servers: fc.dictionary(name, below),
+      plugins: fc.dictionary(word, below),
     },
     { requiredKeys: [] },
   );
@@ -127,7 +142,9 @@ describe("any file and any servers", () => {
       fc.property(servers, plugins, fc.option(file, { nil: undefined }), (hermes, natives, before) => {
         const wanted = {
           servers: settingIn(stringify({ mcp_servers: hermes }, { version: "1.1" }), "mcp_servers"),
-          ...{ variables: variables({}, { KEY: "key-0123456789" }), permissions: ":workspace", plugins: natives },
+          variables: variables({}, { KEY: "key-0123456789" }),
+          permissions: ":workspace",
+          plugins: natives,
         };
         const { text } = migrate(before, wanted);
         expect(() => parseToml(text)).not.toThrow();
@@ -159,8 +176,10 @@ describe("any file and any servers", () => {
         const { text } = migrated(before);
         expect(migrated(text).text).toBe(text);
         expect(parseToml(text)).toEqual({
-          ...{ default_permissions: ":workspace", mcp_servers: { fs: { command: "fs-mcp" } } },
-          ...{ note: note?.replaceAll("\n", end), projects: { x: { note: more?.replaceAll("\n", end) } } },
+          default_permissions: ":workspace",
+          mcp_servers: { fs: { command: "fs-mcp" } },
+          note: note?.replaceAll("\n", end),
+          projects: { x: { note: more?.replaceAll("\n", end) } },
         });
       }),
     );

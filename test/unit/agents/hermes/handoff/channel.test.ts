@@ -76,8 +76,13 @@ describe("a look", () => {
     expect(await look()).toEqual([
       {
         session: {
-          ...{ id: "tea-1", title: "Tea", source: "cli", messages: 2 },
-          ...{ state: null, platform: null, error: null },
+          id: "tea-1",
+          title: "Tea",
+          source: "cli",
+          messages: 2,
+          state: null,
+          platform: null,
+          error: null,
         },
       },
     ]);

@@ -42,12 +42,16 @@ const id = "handoff-0123456789ab";
 const said: TranscriptMessage[] = [
   { role: "user", content: "see 東京 \u{1f600} \0 '; DROP TABLE messages; --", calls: [], at: 1767254400.5 },
   {
-    ...{ role: "assistant", content: "", at: 1767254401 },
+    role: "assistant",
+    content: "",
+    at: 1767254401,
     calls: [{ id: "c1", name: "terminal", arguments: '{"command": "ls \\ud800"}' }],
   },
   { role: "tool", content: "README.md", calls: [], answers: { id: "c1", tool: "terminal" }, at: 1767254402 },
   {
-    ...{ role: "user", calls: [], at: 1767254403 },
+    role: "user",
+    calls: [],
+    at: 1767254403,
     content: [
       { type: "text", text: "this picture" },
       { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
@@ -58,11 +62,19 @@ const said: TranscriptMessage[] = [
 const note = noteOf("wolf-i:hermes:ada", "c0de");
 const withNote = (some: TranscriptMessage[]) => [...some, ...planted(note, some, 1767254405)].map(rowOf);
 const seed = (more: object = {}): ChangeRequest => ({
-  ...{ verb: "seed", id, session: sessionRow(said, "Tea", "m-1"), messages: withNote(said) },
+  verb: "seed",
+  id,
+  session: sessionRow(said, "Tea", "m-1"),
+  messages: withNote(said),
   ...more,
 });
 const settle = (wait = false, moved = said): ChangeRequest => ({
-  ...{ verb: "settle", id, planted: note, question, wait, counts: countsOf(moved) },
+  verb: "settle",
+  id,
+  planted: note,
+  question,
+  wait,
+  counts: countsOf(moved),
 });
 
 function run(request: ChangeRequest, prelude = ""): { reply: ChangeReply | string; signal: string | null } {
@@ -203,7 +215,9 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
       { data, code: `${data}/code` },
     );
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "sessions", ...words], {
-      ...{ input: stdin, encoding: "utf8", env: { PATH: dirname(python) } },
+      input: stdin,
+      encoding: "utf8",
+      env: { PATH: dirname(python) },
     });
     expect(canonical(transcriptFrom(JSON.parse(stdout.split("\n")[0] ?? "").messages))).toBe(canonical(said));
   });
@@ -359,7 +373,9 @@ describe("broken data", () => {
     mkdirSync(join(data, "code"), { recursive: true });
     const { script, words, stdin } = change(seed(), { data, code: `${data}/code` });
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "handoff", ...words], {
-      ...{ input: stdin, encoding: "utf8", env: { PATH: "/nonexistent" } },
+      input: stdin,
+      encoding: "utf8",
+      env: { PATH: "/nonexistent" },
     });
     expect(stdout).toBe("no-python\n");
   });

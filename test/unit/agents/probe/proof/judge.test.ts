@@ -9,6 +9,7 @@ import { finalCause, withCause } from "../../../../../src/agents/probe/proof/cau
 import { judge } from "../../../../../src/agents/probe/proof/judge.js";
 import { type Observation, parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
 import { proofScript } from "../../../../../src/agents/probe/proof/script.js";
+import { agentNameFrom } from "../../../../../src/names.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 import { programAgent } from "../../program/program-agent.js";
 import { healthyLines } from "../healthy-lines.js";
@@ -33,7 +34,7 @@ const { manifest } = await loadType("/nonexistent", "hermes");
 
 const subjectFor = (version: string, channels: Record<string, Record<string, string>> = {}) =>
   resolvedAgent(manifest, {
-    name: "ada",
+    name: agentNameFrom("ada"),
     ref: "ada",
     host: { name: "wolf-i" } as never,
     record: sampleAgent("ada", { version, channels, mark: "0123abcd", onboarding: { state: "validate", stages: {} } }),

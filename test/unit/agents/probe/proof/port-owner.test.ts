@@ -3,11 +3,14 @@ import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
 import { portOwnerFault, portOwnerScript } from "../../../../../src/agents/probe/proof/port-owner.js";
+import { agentNameFrom } from "../../../../../src/names.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = resolvedAgent(manifest, {
-  ...{ name: "ada", ref: "wolf-i/ada", host: { name: "wolf-i" } as never },
+  name: agentNameFrom("ada"),
+  ref: "wolf-i/ada",
+  host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { version: "2026.7.1" }),
 });
 

@@ -4,11 +4,12 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { type Expected, isWell, judgeStatus } from "../../../../../src/agents/probe/status/judge.js";
+import { type ExpectedStatus, isWell, judgeStatus } from "../../../../../src/agents/probe/status/judge.js";
 import { parseStatusObservations } from "../../../../../src/agents/probe/status/observation.js";
 import { refreshStatus } from "../../../../../src/agents/probe/status/refresh.js";
 import { quickStatusScript, statusScript } from "../../../../../src/agents/probe/status/script.js";
 import type { Intent, KeyTrouble } from "../../../../../src/agents/probe/status/troubles.js";
+import { agentNameFrom } from "../../../../../src/names.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 import { healthyLines } from "../healthy-lines.js";
 
@@ -16,7 +17,7 @@ interface Case {
   about: string;
   lines?: string[];
   no?: string[];
-  drift?: Expected["drift"];
+  drift?: ExpectedStatus["drift"];
   wanted?: Intent;
   channels?: string[];
   servers?: string[];
@@ -30,7 +31,9 @@ interface Case {
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = resolvedAgent(manifest, {
-  ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
+  name: agentNameFrom("ada"),
+  ref: "ada",
+  host: { name: "wolf-i" } as never,
   record: sampleAgent("ada", { mark: "0123abcd" }),
 });
 

@@ -6,6 +6,7 @@ import { type Changes, draftOf, noChanges } from "../../../../../src/flows/agent
 import { stageResults, stagesTo, withStages } from "../../../../../src/flows/agent/configure/stages.js";
 import { interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";
+import { agentNameFrom, hostNameFrom } from "../../../../../src/names.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
 import { manifest as program, sampleProgram } from "../../../agents/program/program-agent.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
@@ -16,8 +17,15 @@ const providers = { version: 1 as const, providers: { main: { type: "openrouter"
 
 const fresh = sampleAgent("wolf");
 
-const host = { name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const, agents: {} };
-const agent = resolvedAgent(manifest, { name: "wolf", ref: "wolf", host, record: fresh });
+const host = {
+  name: hostNameFrom("den"),
+  address: "192.0.2.1",
+  labels: {},
+  added_at: "",
+  agents: {},
+  sudo: "passwordless" as const,
+};
+const agent = resolvedAgent(manifest, { name: agentNameFrom("wolf"), ref: "wolf", host, record: fresh });
 
 /** Nobody is there to be asked. */
 const session = {
@@ -121,7 +129,7 @@ describe("the proofs are no longer valid", () => {
 
 describe("a type that asks only for settings", () => {
   const bot = sampleProgram();
-  const programAgent = resolvedAgent(program, { name: "bot", ref: "bot", host, record: bot });
+  const programAgent = resolvedAgent(program, { name: agentNameFrom("bot"), ref: "bot", host, record: bot });
   const settings = (fields: Record<string, string>) => ({ settings: { fields, secrets: {} } });
 
   async function told(record: AgentRecord, said: Partial<Changes>, stage?: "identity") {

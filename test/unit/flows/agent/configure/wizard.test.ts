@@ -5,6 +5,7 @@ import { answersFor } from "../../../../../src/flows/agent/answers.js";
 import { type Changes, draftOf, noChanges } from "../../../../../src/flows/agent/configure/changes.js";
 import { type Interview, interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";
+import { agentNameFrom, hostNameFrom } from "../../../../../src/names.js";
 import { Secret } from "../../../../../src/secret.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
 import { programAgent, sampleProgram } from "../../../agents/program/program-agent.js";
@@ -17,10 +18,14 @@ const record = sampleAgent("wolf");
 const webhook = sampleAgent("ben", { port: 8643, channels: { webhook: {} } });
 const other = sampleAgent("cid", { port: 8645 });
 const host = {
-  ...{ name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const },
+  name: hostNameFrom("den"),
+  address: "192.0.2.1",
+  labels: {},
+  added_at: "",
+  sudo: "passwordless" as const,
   agents: { ben: webhook, cid: other },
 };
-const agent = resolvedAgent(manifest, { name: "wolf", ref: "wolf", host, record });
+const agent = resolvedAgent(manifest, { name: agentNameFrom("wolf"), ref: "wolf", host, record });
 
 /** A user who gives these answers in order; no terminal without them. */
 function talk(answers?: (string | boolean)[]) {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { newestBackup } from "../../../../../src/flows/agent/remove/backup.js";
+import { hostNameFrom } from "../../../../../src/names.js";
 import { type Agent, findAgent } from "../../../../../src/state/agents.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 import { scratchDirectories } from "../../../state/scratch.js";
@@ -11,7 +12,8 @@ const scratch = scratchDirectories();
 
 function ada(installed_at?: string): Agent {
   const record = sampleAgent("ada", installed_at ? { installed_at } : {});
-  const host = { name: "wolf", address: "192.0.2.1", labels: {}, added_at: "2026", sudo: "root" as const };
+  const name = hostNameFrom("wolf");
+  const host = { name, address: "192.0.2.1", labels: {}, added_at: "2026", sudo: "root" as const };
   return findAgent({ hosts: [{ ...host, agents: { ada: record } }] }, "ada");
 }
 

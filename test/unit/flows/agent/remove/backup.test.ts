@@ -23,7 +23,8 @@ function homeWith(files: Record<string, string>) {
   };
   for (const [name, text] of Object.entries(files)) put(name, text);
   return {
-    ...{ home, put },
+    home,
+    put,
     backUp(bytes = 1e9) {
       const wanted = JSON.stringify(backupRequest(manifest, pathsFor(manifest, "ada", home), { bytes }));
       const { status, stdout, stderr } = spawnSync("python3", ["-I", "-", wanted], { input: script, timeout: 60_000 });

@@ -2,21 +2,29 @@ import { describe, expect, it } from "vitest";
 import type { ChannelReply } from "../../../../../src/agents/handoff/store.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import type { Target } from "../../../../../src/flows/agent/target.js";
+import type { AgentTarget } from "../../../../../src/flows/agent/target.js";
 import { type ChannelHandoff, failureIn, inTheWay } from "../../../../../src/flows/handoff/channel/faults.js";
 import { mustHaveChannel } from "../../../../../src/flows/handoff/channel/possible.js";
+import { agentNameFrom } from "../../../../../src/names.js";
 import type { Agent } from "../../../../../src/state/agents.js";
 import { faultOf, scratchDirectories } from "../../../state/scratch.js";
 
 const freshDirectory = scratchDirectories();
 
-async function target(version: string, channels?: Agent["record"]["channels"]): Promise<Target> {
+async function target(version: string, channels?: Agent["record"]["channels"]): Promise<AgentTarget> {
   const { manifest } = await loadType(freshDirectory(), "hermes");
   const record = {
-    ...{ type: "hermes", version, status: "installed", user: "ada", home: "/home/ada", unit: "hermes-ada.service" },
-    ...{ port: 8642, onboarding: { state: "ready", stages: {} }, ...(channels && { channels }) },
+    type: "hermes",
+    version,
+    status: "installed",
+    user: "ada",
+    home: "/home/ada",
+    unit: "hermes-ada.service",
+    port: 8642,
+    onboarding: { state: "ready", stages: {} },
+    ...(channels && { channels }),
   } as Agent["record"];
-  const agent = { name: "ada", host: { name: "lab-1" } as Agent["host"], record, ref: "ada" };
+  const agent = { name: agentNameFrom("ada"), host: { name: "lab-1" } as Agent["host"], record, ref: "ada" };
   return { agent, resolved: resolvedAgent(manifest, agent) };
 }
 
@@ -66,7 +74,9 @@ describe("the channel of a handoff", () => {
 describe("the message about a request", () => {
   const asked = async (): Promise<ChannelHandoff> => ({
     ...(await target("2026.7.1", { discord: {} })),
-    ...{ channel: "discord", session: "s 1", wait: 90 },
+    channel: "discord",
+    session: "s 1",
+    wait: 90,
   });
   const again = "clm handoff ada --to-channel discord --session 's 1'";
 
