@@ -1,4 +1,4 @@
-import { asFault, isFault } from "../errors.js";
+import { isFault } from "../errors.js";
 import { sh } from "../quote.js";
 import type { Report } from "../remote/operations/converge.js";
 import type { Operation } from "../remote/operations/operation.js";
@@ -6,6 +6,7 @@ import type { Shell } from "../remote/process.js";
 import type { Outcome } from "../state/audit/write.js";
 import type { Progress } from "../ui/ui.js";
 import type { Action, Executor, OpenAction } from "./gate.js";
+import { type Rollback, rollBack } from "./rollback.js";
 import type { Session } from "./session.js";
 import { withProgress } from "./with-progress.js";
 
@@ -114,24 +115,6 @@ export async function flow<T>(
   }
   await (await opening)?.close({ result: outcome, ...(detail && { detail: detail(result) }) });
   return result;
-}
-
-type Rollback = { title: string; undo: () => Promise<string | undefined> };
-
-async function rollBack(session: Session, undos: Rollback[], error: unknown): Promise<unknown> {
-  const fault = asFault(error);
-  const why = [...fault.why];
-  for (const { title, undo } of undos) {
-    if (session.signal.aborted) break;
-    try {
-      const note = await withProgress(session.ui, `undo: ${title}`, undo);
-      why.push(`undone: ${title}${note ? `; ${note}` : ""}`);
-    } catch (trouble) {
-      const { message, why: reasons } = asFault(trouble);
-      why.push(`could not be undone: ${title}: ${[message, ...reasons].join(": ")}`);
-    }
-  }
-  return fault.with({ why });
 }
 
 const resumable =

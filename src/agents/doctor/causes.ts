@@ -1,13 +1,13 @@
 import type { Check } from "../check.js";
-import type { Cause } from "../manifest/manifest.js";
+import type { LogCause } from "../manifest/manifest.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { causeOf, remedyFor } from "../probe/proof/cause.js";
 import { brief, span } from "../probe/proof/judge.js";
+import { logCauseOf, remedyFor } from "../probe/proof/log-cause.js";
 import type { LogLine } from "./symptoms.js";
 
 /** A cause of the manifest that matched the log, with the last matching line. */
 export interface RecognisedCause {
-  cause: Cause;
+  cause: LogCause;
   last: LogLine;
 }
 
@@ -18,7 +18,7 @@ export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonl
     // The agent logs the wrong keys of our own probes.
     const { models } = agent.manifest.api;
     if (models && word.text.includes(models)) continue;
-    const cause = causeOf(agent, [word.text]);
+    const cause = logCauseOf(agent, [word.text]);
     if (cause) found.set(cause.id, { cause, last: word });
   }
   return [...found.values()];
@@ -54,14 +54,14 @@ export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognise
 }
 
 /** A passing error of the model's provider. */
-const passesByItself = ({ mild, proofs = [] }: Cause): boolean => mild && proofs.includes("chat");
+const passesByItself = ({ mild, proofs = [] }: LogCause): boolean => mild && proofs.includes("chat");
 
 /** A later proof of the agent passed; it counts for the model only if that was asked. */
-const isDisproven = ({ proofs }: Cause, { at }: LogLine, proven: NonNullable<CurrentState["proven"]>): boolean =>
+const isDisproven = ({ proofs }: LogCause, { at }: LogLine, proven: NonNullable<CurrentState["proven"]>): boolean =>
   at < proven.at && (proven.chat || !proofs?.includes("chat"));
 
 /** The checks that see the same problem, without those that were skipped. */
-function seenNow({ checks, proofs = [] }: Cause, seen: readonly Check[]): Check[] {
+function seenNow({ checks, proofs = [] }: LogCause, seen: readonly Check[]): Check[] {
   const ids: readonly string[] = checks ?? proofs.filter((id) => id !== "chat");
   return seen.filter(({ id, result }) => ids.includes(id) && result !== "skipped");
 }

@@ -1,9 +1,9 @@
 import { type Check, fail, ok, skipped, type Verdict, warn } from "../check.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { activeRuntime } from "../plan/runtime.js";
-import { causeOf } from "../probe/proof/cause.js";
 import { channelsOff, lostServers } from "../probe/proof/connections.js";
 import { brief, fixes, judge, restartsOf, span, times } from "../probe/proof/judge.js";
+import { logCauseOf } from "../probe/proof/log-cause.js";
 import { isOutside, type Proof } from "../probe/proof/proof.js";
 import type { StatusObservation } from "../probe/status/observation.js";
 import {
@@ -199,7 +199,7 @@ function judgeClock({ resolved: agent, clock }: ExamineInput): Verdict | undefin
 
 /** The last line of level ERROR, for an hour; a line with a known cause has a check of its own. */
 function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Verdict {
-  const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(agent, [text]));
+  const last = symptoms.words.findLast(({ level, text }) => level === "error" && !logCauseOf(agent, [text]));
   if (!last) return ok("none since its start that is not known");
   const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
   const reason = `${span(ago)} ago: ${brief(last.text)}`;

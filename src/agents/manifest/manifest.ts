@@ -426,5 +426,5 @@ export type ServiceRequest = z.infer<typeof request>;
 export type ProviderType = z.infer<typeof provider>;
 export type ChannelType = z.infer<typeof channel>;
 export type McpType = z.infer<typeof mcpServer>;
-export type Cause = Manifest["causes"][number];
+export type LogCause = Manifest["causes"][number];
 export type StageName = Manifest["stages"][number]["name"];

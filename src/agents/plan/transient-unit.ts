@@ -3,7 +3,7 @@ import { quote, sh } from "../../quote.js";
 import { environmentOf } from "./account.js";
 import reader from "./env-reader.sh?raw";
 import type { ResolvedAgent } from "./resolved-agent.js";
-import { type Confined, hardeningOf } from "./unit-file.js";
+import { type Confined, sandboxDirectives } from "./unit-file.js";
 
 /** The user to run as, and its sandbox. */
 export type RunAs = Confined & Pick<ResolvedAgent, "user" | "name">;
@@ -39,7 +39,7 @@ export function transientUnit(transient: TransientUnit): string {
     "UMask=0077",
     "TimeoutStopSec=5",
     // Only directives that every supported systemd knows.
-    ...hardeningOf(agent, manifest.requires.systemd),
+    ...sandboxDirectives(agent, manifest.requires.systemd),
     // Filtered calls fail instead of killing: bash on a terminal calls setresuid when it starts (seen with 252 and 257).
     "SystemCallErrorNumber=EPERM",
     ...(sign ? [`AssertPathExists=${sign}`] : []),

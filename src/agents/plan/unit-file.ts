@@ -65,7 +65,7 @@ function sandboxOf(agent: Confined, systemd: number): { directives: string[]; om
 }
 
 /** The sandbox of the agent's service, for everything that runs as the agent. */
-export const hardeningOf = (agent: Confined, systemd: number): string[] => sandboxOf(agent, systemd).directives;
+export const sandboxDirectives = (agent: Confined, systemd: number): string[] => sandboxOf(agent, systemd).directives;
 
 export function unitFile(agent: ResolvedAgent, systemd: number): string {
   const { manifest, name, unit, relaxed, paths } = agent;
@@ -80,7 +80,7 @@ export function unitFile(agent: ResolvedAgent, systemd: number): string {
     relaxed,
     runtime: activeRuntime(agent)?.sandbox.why ?? "",
     left: [...new Set(omitted.map((directive) => directive.replace(/=.*/, "")))].join(", "),
-    hardening: directives,
+    directives,
   });
 }
 
@@ -98,7 +98,7 @@ export function proxyUnitFile(
     description: `${manifest.title} ${name}, proxy to ${provider}`.replaceAll("%", "%%"),
     command: [unitWord(paths.launcher), ...words.map(unitArgument)].join(" "),
     noRestartOn: noRestartOn.join(" "),
-    hardening: hardeningOf({ ...agent, relaxed: false }, systemd),
+    directives: sandboxDirectives({ ...agent, relaxed: false }, systemd),
   });
 }
 

@@ -1,4 +1,4 @@
-import { isWell } from "../../agents/probe/status/judge.js";
+import { isAsIntended } from "../../agents/probe/status/judge.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { withSession } from "../../flows/session.js";
 import { checkView } from "../agent-view.js";
@@ -19,7 +19,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.ref}\n`).join(""));
   else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf));
   else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);
-  return found.every(isWell) ? 0 : 1;
+  return found.every(isAsIntended) ? 0 : 1;
 };
 
 function showOne(clm: Context, found: AgentStatus, apart: boolean): void {

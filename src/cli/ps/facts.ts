@@ -1,4 +1,4 @@
-import { isWell } from "../../agents/probe/status/judge.js";
+import { isAsIntended } from "../../agents/probe/status/judge.js";
 import { refusesKey, strayFix } from "../../agents/probe/status/troubles.js";
 import { saysVersion } from "../../agents/probe/version-line.js";
 import { errorOf } from "../../errors.js";
@@ -52,8 +52,8 @@ export function nextFor(found: AgentStatus): string | undefined {
   if (found.strays) return strayFix(ref);
   if (state === "stopped" && wanted === "run") return taken?.fix ?? `clm agent start ${ref}`;
   if (state === "stopped" && wanted === "nothing") return `clm agent configure ${ref}`;
-  if (isWell(found) && driftOf(drift) !== "yes") return undefined;
-  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(found))) return `clm agent diff ${ref}`;
+  if (isAsIntended(found) && driftOf(drift) !== "yes") return undefined;
+  if (driftOf(drift) === "yes" && (state === "degraded" || isAsIntended(found))) return `clm agent diff ${ref}`;
   return `clm agent doctor ${ref}`;
 }
 
@@ -67,7 +67,7 @@ export function factsOf(found: AgentStatus): object {
     ...identity,
     onboarding: agent.record.onboarding.state,
     state,
-    well: isWell(found),
+    well: isAsIntended(found),
     wanted,
     reason: reason ?? null,
     seen_at: at,

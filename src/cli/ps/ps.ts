@@ -1,4 +1,4 @@
-import { isWell } from "../../agents/probe/status/judge.js";
+import { isAsIntended } from "../../agents/probe/status/judge.js";
 import { Fault } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { probeAgents } from "../../flows/fleet/probe-agents.js";
@@ -37,7 +37,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
     name: ({ agent }) => agent.ref,
     empty: "No agents yet. Install one with: clm agent install --help",
   });
-  return found.every(isWell) ? 0 : 1;
+  return found.every(isAsIntended) ? 0 : 1;
 };
 
 /** Meanwhile shows a person which hosts have not answered. */

@@ -1,4 +1,4 @@
-import { isWell, type State } from "../../agents/probe/status/judge.js";
+import { isAsIntended, type State } from "../../agents/probe/status/judge.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
@@ -26,7 +26,7 @@ const order: State[] = ["exposed", "failed", "gone", "unreachable", "degraded", 
 export const byWorst = (all: readonly AgentStatus[]): AgentStatus[] =>
   [...all].sort((a, b) => rank(a) - rank(b) || order.indexOf(a.state) - order.indexOf(b.state));
 
-const rank = (found: AgentStatus): number => (isWell(found) ? 1 : 0);
+const rank = (found: AgentStatus): number => (isAsIntended(found) ? 1 : 0);
 
 export interface ViewOptions {
   /** Signs beside the words, for a person. */

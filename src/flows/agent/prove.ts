@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { finalCause, withCause } from "../../agents/probe/proof/cause.js";
 import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { judge, minUptimeSeconds, restartsOf } from "../../agents/probe/proof/judge.js";
+import { isFinalLogCause, withLogCause } from "../../agents/probe/proof/log-cause.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import type { ProbeOptions } from "../../agents/probe/proof/script.js";
@@ -94,9 +94,9 @@ async function watch(
       const over = isOver({ first, observation, proofs, brokeOff, waited, connecting }, limits);
       const since = failuresIn(proofs)[0]?.id === "chat" ? answer?.asked : undefined;
       const { words } = over || waited > causeDelay ? await probe({ words: { since } }) : observation;
-      if (over || finalCause(resolved, words, proofs)) {
+      if (over || isFinalLogCause(resolved, words, proofs)) {
         progress.fail();
-        return { proofs: withCause(resolved, skipTimeDependent(proofs), words), observation };
+        return { proofs: withLogCause(resolved, skipTimeDependent(proofs), words), observation };
       }
       progress.update(failuresIn(proofs)[0]?.reason ?? "");
       await sleep(pauseAfter(observation, proofs), undefined, { signal });

@@ -73,7 +73,7 @@ const isUp = ({ unit: { ActiveState, UnitFileState, NeedDaemonReload } }: Observ
   ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
 
 /** Milliseconds that an agent started by force gets to settle: three seconds for the unit, and some for the probe. */
-const settleTime = 5000;
+const forcedStartTimeout = 5000;
 
 /** With --force only the essential proofs must pass; others are warnings. A failure resets the agent to validate. */
 async function mustAnswer(
@@ -83,7 +83,11 @@ async function mustAnswer(
   { verb, force }: { verb: Verb; force: boolean },
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
-  const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
+  const options = {
+    chat: false,
+    noChat: "asked by clm agent configure",
+    ...(lenient && { timeout: forcedStartTimeout }),
+  };
   const proved = await prove(`validate ${agent.name}`, (progress) =>
     proveAndObserve(session, agent, { ...options, progress }),
   );

@@ -8,8 +8,8 @@ import { textOf } from "../../plan/plan-files.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { fillPaths, type RuntimeRecord } from "../../plan/runtime.js";
 import { opening, titleOfPlugin } from "./block.js";
-import { agentsId, configId, migratedIn } from "./files.js";
-import { callback, unmigrate } from "./migration.js";
+import { callback, removeOurs } from "./config-toml.js";
+import { agentsId, configId, mergedIn } from "./files.js";
 import { unmirrored } from "./mirror.js";
 import { isSameProfile, profileFor, type Reach, reachOf } from "./permissions.js";
 import { judgePreflight, pluginsIn } from "./preflight.js";
@@ -51,11 +51,11 @@ export const settingIn: AgentRuntime["settingIn"] = (config, { key }) => {
 
 /** The user's own permissions in config.toml take precedence. */
 const permissionsOf = (agent: ResolvedAgent, plan: Plan | undefined): string =>
-  (plan && migratedIn(plan)?.permissions) ?? agent.runtime?.permissions ?? "";
+  (plan && mergedIn(plan)?.permissions) ?? agent.runtime?.permissions ?? "";
 
 /** Seconds for MCP servers to get ready: more when one of them is configured with more. */
 const serverSeconds = (plan: Plan | undefined): number =>
-  Math.min(600, Math.max(60, (plan && migratedIn(plan)?.timeout) ?? 0));
+  Math.min(600, Math.max(60, (plan && mergedIn(plan)?.timeout) ?? 0));
 
 export const probe: AgentRuntime["probe"] = (agent, type, plan, purpose) => {
   const { session, still, trial } = probes[purpose];
@@ -86,7 +86,7 @@ export const preflight = ({ files, plan, observation, ...input }: Preflight) =>
     ...input,
     provider: providerIn(files),
     permissions: permissionsOf(input.resolved, plan),
-    migrated: observation.texts[configId]?.text?.includes(opening) ?? false,
+    hasBlock: observation.texts[configId]?.text?.includes(opening) ?? false,
   });
 
 /** The provider of the agent's model, as the agent calls it. */
@@ -97,10 +97,10 @@ function providerIn(files: readonly ManagedFile[]): string {
 }
 
 export function accepted(resolved: ResolvedAgent, plan: Plan, report: CodexReport) {
-  const migrated = migratedIn(plan);
+  const merged = mergedIn(plan);
   const { runtime } = resolved;
-  if (!migrated || !runtime) throw new Error("a plan for Codex without its files");
-  return judgeCodex(report, { resolved, runtime, migrated });
+  if (!merged || !runtime) throw new Error("a plan for Codex without its files");
+  return judgeCodex(report, { resolved, runtime, merged });
 }
 
 export const settled = (runtime: RuntimeRecord, version: string, report: CodexReport): RuntimeRecord => ({
@@ -111,7 +111,7 @@ export const settled = (runtime: RuntimeRecord, version: string, report: CodexRe
 });
 
 export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, permissions) => {
-  const own = migratedIn(plan)?.permissions;
+  const own = mergedIn(plan)?.permissions;
   if (own === undefined || permissions === undefined || isSameProfile(permissions, own)) return;
   const { host, ref } = plan.agent;
   const path = plan.files.find(({ file }) => file.id === configId)?.file.path ?? "";
@@ -121,7 +121,7 @@ export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, per
   });
 };
 
-export const settingsIn: AgentRuntime["settingsIn"] = migratedIn;
+export const settingsIn: AgentRuntime["settingsIn"] = mergedIn;
 
 export const cleaned: AgentRuntime["cleaned"] = (agent, type, { [configId]: owned }, texts) => {
   const paths = codexPlaces({ ...agent, runtime: recordOf(agent, type) });
@@ -134,7 +134,7 @@ export const cleaned: AgentRuntime["cleaned"] = (agent, type, { [configId]: owne
   // Plugins that Hermes itself added are recorded nowhere.
   const isOurPlugin = (title: string) => plugins?.has(title) ?? true;
   const ours = { server: isOurs, plugin: isOurPlugin, whole: owned !== undefined };
-  const { text, notes } = config === undefined ? { notes: [] } : unmigrate(config, ours);
+  const { text, notes } = config === undefined ? { notes: [] } : removeOurs(config, ours);
   const files = [
     { path: paths.config, before: config, text },
     { path: paths.agents, before: agents, text: agents === undefined ? undefined : unmirrored(agents) },

@@ -4,7 +4,7 @@ import type { Derived, ManagedFile, Sources } from "../../plan/managed-file.js";
 import type { Plan } from "../../plan/plan.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { runtimeTypeOf } from "../../plan/runtime.js";
-import { type Migrated, migrate } from "./migration.js";
+import { type MergedConfigToml, mergeConfigToml } from "./config-toml.js";
 import { mirrored, unmirrored } from "./mirror.js";
 import { callbackOf, codexPlaces, runsOnCodex } from "./runtime.js";
 import { settingIn } from "./settings.js";
@@ -20,7 +20,7 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
   const { config, agents, ...mind } = codexPlaces(agent);
 
   const deriveConfig = ({ read, planned, owned }: Sources): Derived => {
-    const migrated = migrate(read(configId), {
+    const merged = mergeConfigToml(read(configId), {
       servers: settingIn(planned("config"), "mcp_servers"),
       variables: new Map([...Object.entries(environmentOf(agent)), ...env]),
       permissions,
@@ -28,7 +28,7 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
       former: owned,
       callback: callbackOf(agent, runtimeTypeOf(agent, "codex")),
     });
-    return { text: migrated.text, owned: migrated.servers, notes: migrated.notes, made: migrated };
+    return { text: merged.text, owned: merged.servers, notes: merged.notes, made: merged };
   };
   /** AGENTS.md with the agent's identity and memory, if configured. */
   const deriveAgents = ({ read }: Sources): Derived => {
@@ -60,5 +60,5 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
   ];
 }
 
-export const migratedIn = ({ files }: Pick<Plan, "files">): Migrated | undefined =>
-  files.find(({ file }) => file.id === configId)?.made as Migrated | undefined;
+export const mergedIn = ({ files }: Pick<Plan, "files">): MergedConfigToml | undefined =>
+  files.find(({ file }) => file.id === configId)?.made as MergedConfigToml | undefined;

@@ -14,7 +14,7 @@ export interface PreflightInput {
   provider: string;
   permissions: string;
   /** config.toml has a block that would be rewritten. */
-  migrated: boolean;
+  hasBlock: boolean;
   report: CodexReport;
 }
 
@@ -104,13 +104,13 @@ function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput):
   return fail(`Codex cannot make its sandbox in the service's unit: ${trial.why}`, `clm host check ${agent.host}`);
 }
 
-function judgeSettings({ report, migrated }: PreflightInput): Verdict {
+function judgeSettings({ report, hasBlock }: PreflightInput): Verdict {
   const refused = refusalIn(report);
   if (refused === undefined)
     return ok(`${report.home}/config.toml ${report.config ? "can be read" : "is not there yet"}`);
   const reason = `Codex refuses it as it is: ${refused}`;
   // The error may be in the block that clm rewrites; Codex checks the file again after that.
-  return migrated ? warn(reason) : fail(reason);
+  return hasBlock ? warn(reason) : fail(reason);
 }
 
 function judgePlugins({ report }: PreflightInput): Verdict[] {

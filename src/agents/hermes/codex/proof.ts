@@ -2,7 +2,7 @@ import { type Check, fail, ok, skipped, type Verdict, warn } from "../../check.j
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import type { RuntimeRecord } from "../../plan/runtime.js";
 import { titleOfPlugin } from "./block.js";
-import type { Migrated } from "./migration.js";
+import type { MergedConfigToml } from "./config-toml.js";
 import { reachOf, sandboxOf } from "./permissions.js";
 import { judgeCodexLogin, pluginsIn } from "./preflight.js";
 import { type CodexReport, type McpServer, refusalIn } from "./report.js";
@@ -10,7 +10,7 @@ import { type CodexReport, type McpServer, refusalIn } from "./report.js";
 export interface CodexExpectation {
   resolved: ResolvedAgent;
   runtime: RuntimeRecord;
-  migrated: Pick<Migrated, "servers" | "permissions" | "logins">;
+  merged: Pick<MergedConfigToml, "servers" | "permissions" | "logins">;
 }
 
 /** Whether Codex accepted its files: the profile and sandbox, every MCP server with its tools, every plugin. */
@@ -33,9 +33,9 @@ export function judgeCodex(report: CodexReport, expected: CodexExpectation): Che
   ];
 }
 
-function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrated }: CodexExpectation): Verdict {
+function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, merged }: CodexExpectation): Verdict {
   const { profile, sandbox } = thread && "profile" in thread ? thread : {};
-  const wished = migrated.permissions ?? runtime.permissions;
+  const wished = merged.permissions ?? runtime.permissions;
   const seen = `${profile ?? "no profile"}, sandbox ${sandbox ?? "none"}`;
   const reach = reachOf(wished);
   if (profile === wished && (reach === "unknown" || sandbox === sandboxOf[reach])) return ok(seen);
@@ -46,7 +46,7 @@ function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrate
 
 function judgeServers({ servers = [] }: CodexReport, expected: CodexExpectation): Check[] {
   if ("fault" in servers) return [{ id: "mcp", ...fail(servers.fault) }];
-  const missing = expected.migrated.servers.filter((name) => !servers.some((each) => each.name === name));
+  const missing = expected.merged.servers.filter((name) => !servers.some((each) => each.name === name));
   return [
     ...missing.map((name) => ({ id: `mcp.${name}`, ...fail("Codex does not know it") })),
     ...servers.map((server) => ({ id: `mcp.${server.name}`, ...judgeServer(server, expected) })),
@@ -55,7 +55,7 @@ function judgeServers({ servers = [] }: CodexReport, expected: CodexExpectation)
 
 function judgeServer(
   { name, enabled, status, error, tools }: McpServer,
-  { resolved: agent, migrated }: CodexExpectation,
+  { resolved: agent, merged }: CodexExpectation,
 ): Verdict {
   if (!enabled) return skipped("it is switched off");
   if (status === "ready" && tools.length > 0) return ok(toolsText(tools));
@@ -63,10 +63,10 @@ function judgeServer(
   if (status === "ready") return warn("it is ready, and has no tools");
   const how = status === "silent" ? "it did not get ready in time" : status;
   const reason = error ? `${how}: ${error}` : how;
-  if (migrated.logins.includes(name))
+  if (merged.logins.includes(name))
     return warn(`${reason}; it may want a login`, `clm agent exec ${agent.ref} -- codex mcp login ${name}`);
   // A server of the user's own failed before, too.
-  return migrated.servers.includes(name) ? fail(reason) : warn(reason);
+  return merged.servers.includes(name) ? fail(reason) : warn(reason);
 }
 
 const toolsText = (tools: string[]): string =>

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { withCause } from "../proof/cause.js";
 import { judge, minUptimeSeconds, restartsOf, times } from "../proof/judge.js";
+import { withLogCause } from "../proof/log-cause.js";
 import type { Proof, ProofId } from "../proof/proof.js";
 import type { StatusObservation } from "./observation.js";
 import {
@@ -60,7 +60,7 @@ export function judgeStatus(
   const standing = byWhatWasSeen(agent, observation, { ...expected, wanted });
   if (!unfinished) return standing;
   const { state, reason, proofs, strays } = standing;
-  const worse = state === "running" ? "degraded" : isWell({ state, wanted }) ? "failed" : state;
+  const worse = state === "running" ? "degraded" : isAsIntended({ state, wanted }) ? "failed" : state;
   return { state: worse, reason: [unfinished, reason].filter(Boolean).join("; "), proofs, ...(strays && { strays }) };
 }
 
@@ -72,7 +72,7 @@ function byWhatWasSeen(
   const { basics: seen } = observation;
   const { wanted, key } = expected;
   const judged = withKeyTrouble(agent, seen, judge(agent, seen, { noChat: "costs tokens" }), key);
-  const proofs = withCause(agent, judged, observation.words);
+  const proofs = withLogCause(agent, judged, observation.words);
   const failed = (...ids: ProofId[]) => proofs.find(({ id, result }) => ids.includes(id) && result === "fail");
   const { LoadState, ActiveState = "", SubState = "" } = seen.unit;
   const as = (state: State, reason?: string): Judgement => ({ state, proofs, ...(reason && { reason }) });
@@ -136,7 +136,7 @@ function amissIn(
 }
 
 /** Needs no action. */
-export const isWell = ({ state, wanted, strays }: { state: State; wanted: Intent; strays?: boolean }): boolean =>
+export const isAsIntended = ({ state, wanted, strays }: { state: State; wanted: Intent; strays?: boolean }): boolean =>
   state === "running" || (state === "stopped" && wanted !== "run" && !strays);
 
 const unitReason = ({ unit }: ResolvedAgent, load: string): string =>

@@ -69,13 +69,13 @@ function amiss(checks: Check[]): Record<string, string> {
 }
 
 describe("before anything is changed", () => {
-  type Before = CodexCase & { provider?: string; permissions?: string; migrated?: boolean };
-  it.each(read<Before>("preflight"))("$case", ({ provider, permissions, migrated, ...given }) => {
+  type Before = CodexCase & { provider?: string; permissions?: string; hasBlock?: boolean };
+  it.each(read<Before>("preflight"))("$case", ({ provider, permissions, hasBlock, ...given }) => {
     const checks = judgePreflight({
       resolved: agent,
       type,
       report: reportOf(given),
-      migrated: migrated ?? false,
+      hasBlock: hasBlock ?? false,
       provider: provider ?? "openai-codex",
       permissions: permissions ?? "workspace",
     });
@@ -107,7 +107,7 @@ describe("what Codex makes of its files", () => {
     const checks = judgeCodex(reportOf(given), {
       resolved: agent,
       runtime,
-      migrated: { servers: ["files"], permissions, logins },
+      merged: { servers: ["files"], permissions, logins },
     });
     expect(amiss(checks)).toEqual(given.checks);
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { announced, oneShotUnit, transientUnit, wordsOf } from "../../../../src/agents/plan/transient-unit.js";
-import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { sandboxDirectives } from "../../../../src/agents/plan/unit-file.js";
 import { agentNameFrom } from "../../../../src/names.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
@@ -53,7 +53,7 @@ describe("a command in an agent", () => {
   });
 
   it("has the whole sandbox of the agent's service, which every systemd knows that clm installs on", () => {
-    const sandbox = hardeningOf(resolved, 999);
+    const sandbox = sandboxDirectives(resolved, 999);
     expect(sandbox).toContain("NoNewPrivileges=yes");
     expect(given(["true"])).toEqual(expect.arrayContaining(sandbox.map((each) => `--property=${each}`)));
   });

@@ -18,7 +18,7 @@ import {
   recordedProxyType,
 } from "../../../../src/agents/plan/proxy.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { sandboxDirectives } from "../../../../src/agents/plan/unit-file.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import { loginsIn, parseProxyObservation, proxyScript } from "../../../../src/agents/proxy/probe.js";
 import { proxyTrouble } from "../../../../src/agents/proxy/trouble.js";
@@ -145,7 +145,7 @@ describe("a proxy's unit", () => {
   it.each([false, true])("is as closed in as an agent can be, also that of a relaxed one (%s)", (relaxed) => {
     for (const systemd of [249, 257]) {
       const lines = textOf(resolved({ relaxed }), systemd).split("\n");
-      const bolts = hardeningOf({ ...resolved(), relaxed: false }, systemd);
+      const bolts = sandboxDirectives({ ...resolved(), relaxed: false }, systemd);
       expect(bolts.length).toBeGreaterThan(15);
       expect(lines).toEqual(expect.arrayContaining(bolts));
     }

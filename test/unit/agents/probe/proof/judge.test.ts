@@ -5,8 +5,8 @@ import hermesChat from "../../../../../src/agents/hermes/chat/chat-dialect.js";
 import { proofIds } from "../../../../../src/agents/manifest/proof-ids.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { finalCause, withCause } from "../../../../../src/agents/probe/proof/cause.js";
 import { judge } from "../../../../../src/agents/probe/proof/judge.js";
+import { isFinalLogCause, withLogCause } from "../../../../../src/agents/probe/proof/log-cause.js";
 import { type Observation, parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
 import { proofScript } from "../../../../../src/agents/probe/proof/script.js";
 import { agentNameFrom } from "../../../../../src/names.js";
@@ -153,7 +153,7 @@ describe("causes", () => {
 
   it("are read from any line, the first of the manifest before the others", () => {
     const words = ["Port 8642 already in use", "WARNING: x", "bye"];
-    const port = withCause(agent, stopped, words).find(({ id }) => id === "port");
+    const port = withLogCause(agent, stopped, words).find(({ id }) => id === "port");
     expect(port).toMatchObject({
       reason: "nothing listens on port 8642; the port is taken",
       fix: "clm agent configure ada --port auto",
@@ -167,16 +167,18 @@ describe("causes", () => {
       manifest: { ...manifest, causes: [{ ...taken, proofs: ["chat" as const] }] },
     } as never;
     const words = ["Port 8642 already in use", "bye"];
-    const port = withCause(narrow, stopped, words).find(({ id }) => id === "port");
+    const port = withLogCause(narrow, stopped, words).find(({ id }) => id === "port");
     expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
-    expect(finalCause(narrow, words, stopped)).toBe(false);
+    expect(isFinalLogCause(narrow, words, stopped)).toBe(false);
   });
 
   it("about Hermes' port or key are no cause of a model failure", () => {
     const chat = [{ id: "chat" as const, result: "fail" as const, reason: "no answer", fix: "x" }];
     const words = ["Refusing to start the API server", "401 Unauthorized"];
-    expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
-    const port = withCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
+    expect(withLogCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe(
+      "no answer; the provider refuses the key",
+    );
+    const port = withLogCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
     expect(port?.reason).toContain("does not accept its API key");
   });
 
@@ -190,7 +192,7 @@ describe("causes", () => {
       "WARNING agent.model_metadata: Failed to fetch model metadata from OpenRouter: Temporary failure in name resolution",
     ];
     const told = (reason: string, log = words, cause?: "no-answer") =>
-      withCause(hermes, failed(reason, cause), log)[0]?.reason;
+      withLogCause(hermes, failed(reason, cause), log)[0]?.reason;
     const down = "no answer from the model: API call failed after 3 retries: HTTP 500: it always fails";
     expect(told(down)).toBe(`${down}; the provider cannot be reached from the host`);
     expect(told("no answer from the model: it is Monday", words.slice(1))).toBe(
@@ -208,7 +210,7 @@ describe("causes", () => {
   });
 
   it("without one, the last log line is reported", () => {
-    const port = withCause(agent, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
+    const port = withLogCause(agent, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
     expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
   });
 
@@ -218,12 +220,12 @@ describe("causes", () => {
       "Stopped hermes-ada.service - Hermes Agent ada.",
       "hermes-ada.service: Consumed 1.2s CPU time.",
     ];
-    expect(withCause(agent, stopped, words)).toEqual(stopped);
+    expect(withLogCause(agent, stopped, words)).toEqual(stopped);
   });
 
   it("are not looked for where the reason is known", () => {
     const open = judge(agent, see({ about: "", expect: {} }, ["none=200"]));
-    expect(withCause(agent, open, ["Port 8642 already in use"])).toEqual(open);
+    expect(withLogCause(agent, open, ["Port 8642 already in use"])).toEqual(open);
   });
 });
 

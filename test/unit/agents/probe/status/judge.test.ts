@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { type ExpectedStatus, isWell, judgeStatus } from "../../../../../src/agents/probe/status/judge.js";
+import { type ExpectedStatus, isAsIntended, judgeStatus } from "../../../../../src/agents/probe/status/judge.js";
 import { parseStatusObservations } from "../../../../../src/agents/probe/status/observation.js";
 import { refreshStatus } from "../../../../../src/agents/probe/status/refresh.js";
 import { quickStatusScript, statusScript } from "../../../../../src/agents/probe/status/script.js";
@@ -77,8 +77,8 @@ describe("processes outside its unit", () => {
     return { wanted: "rest" as const, ...judgeStatus({ ...agent, adopted }, sight, { wanted: "rest" }) };
   };
 
-  it("make a stopped agent unhealthy", () => expect(isWell(standing(false))).toBe(false));
-  it("are a person's own when the agent was taken over", () => expect(isWell(standing(true))).toBe(true));
+  it("make a stopped agent unhealthy", () => expect(isAsIntended(standing(false))).toBe(false));
+  it("are a person's own when the agent was taken over", () => expect(isAsIntended(standing(true))).toBe(true));
 });
 
 describe("a short look", () => {

@@ -4,7 +4,11 @@ import { parse as parseToml, stringify as stringifyToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { closing, opening, type Plugin } from "../../../../../src/agents/hermes/codex/block.js";
-import { type Migrated, migrate, unmigrate } from "../../../../../src/agents/hermes/codex/migration.js";
+import {
+  type MergedConfigToml,
+  mergeConfigToml,
+  removeOurs,
+} from "../../../../../src/agents/hermes/codex/config-toml.js";
 import type { Variables } from "../../../../../src/agents/hermes/codex/servers.js";
 import { settingIn } from "../../../../../src/agents/hermes/codex/settings.js";
 import { Secret } from "../../../../../src/secret.js";
@@ -33,7 +37,7 @@ interface ServerCase {
 describe("a server of Hermes as Codex wants it", () => {
   it.each(read<ServerCase>("servers"))("$name", ({ servers, open, secret, block, notes = [] }) => {
     const config = `mcp_servers:\n${indented(servers)}`;
-    const { text, notes: told } = migrate(undefined, {
+    const { text, notes: told } = mergeConfigToml(undefined, {
       servers: settingIn(config, "mcp_servers"),
       variables: variables(open, secret),
       permissions: undefined,
@@ -58,8 +62,8 @@ interface FileCase {
 }
 
 const usual = 'default_permissions = ":workspace"\n\n[mcp_servers.fs]\ncommand = "fs-mcp"\n';
-const migrated = (before: string | undefined, plugins: Plugin[] = [], former?: string[]): Migrated =>
-  migrate(before, {
+const merged = (before: string | undefined, plugins: Plugin[] = [], former?: string[]): MergedConfigToml =>
+  mergeConfigToml(before, {
     servers: settingIn("mcp_servers: { fs: { command: fs-mcp } }", "mcp_servers"),
     variables: variables(),
     permissions: ":workspace",
@@ -72,15 +76,15 @@ describe("the block in config.toml", () => {
     const { before, after, block = usual, plugins, former, notes = [], fault } = each;
     if (fault !== undefined) {
       const refused = expect.objectContaining({ fault: "bad-input", message: expect.stringContaining(fault) });
-      expect(() => migrated(before, plugins, former)).toThrow(refused);
+      expect(() => merged(before, plugins, former)).toThrow(refused);
       return;
     }
-    const { text, notes: told } = migrated(before, plugins, former);
+    const { text, notes: told } = merged(before, plugins, former);
     const eol = after.includes("\r\n") ? "\r\n" : "\n";
     expect(text).toBe(after.replace("BLOCK", blockOf(block).trimEnd().replaceAll("\n", eol)));
     expect(told).toEqual(notes);
     expect(() => parseToml(text.replace(/^\ufeff/, ""))).not.toThrow();
-    expect(migrated(text, plugins, former).text).toBe(text);
+    expect(merged(text, plugins, former).text).toBe(text);
   });
 });
 
@@ -146,10 +150,10 @@ describe("any file and any servers", () => {
           permissions: ":workspace",
           plugins: natives,
         };
-        const { text } = migrate(before, wanted);
+        const { text } = mergeConfigToml(before, wanted);
         expect(() => parseToml(text)).not.toThrow();
-        expect(migrate(text, wanted).text).toBe(text);
-        expect(squeezed(unmigrate(text, everything).text ?? "")).toBe(squeezed(before?.trim() ? before : ""));
+        expect(mergeConfigToml(text, wanted).text).toBe(text);
+        expect(squeezed(removeOurs(text, everything).text ?? "")).toBe(squeezed(before?.trim() ? before : ""));
         const users = parseToml(before ?? "") as { default_permissions?: unknown };
         expect(parseToml(text)).toMatchObject({
           ...users,
@@ -169,12 +173,12 @@ describe("any file and any servers", () => {
       fc.property(lines, lines, eol, (above, below, end) => {
         const [note, more] = [above, below].map((each) => `${each.join("\n")}\n`);
         const inside = `[projects.x]\nnote = '''\n${more}'''\n\n${closing}`;
-        const before = migrated(undefined)
+        const before = merged(undefined)
           .text.replace(closing, () => inside)
           .replace(/(?<=default_permissions.*\n)/, () => `note = """\n${note}"""\n`)
           .replaceAll("\n", end);
-        const { text } = migrated(before);
-        expect(migrated(text).text).toBe(text);
+        const { text } = merged(before);
+        expect(merged(text).text).toBe(text);
         expect(parseToml(text)).toEqual({
           default_permissions: ":workspace",
           mcp_servers: { fs: { command: "fs-mcp" } },
@@ -203,9 +207,9 @@ describe("any file and any servers", () => {
         const block = `${opening}\n\n${inRoot}\n${inside}\n${closed ? `${closing}\n\n` : ""}`;
         const before = `${above}${block}${below}`.replaceAll("\n", end);
         fc.pre(isToml(before));
-        const { text } = migrated(before, plugged, ["fs", "gone"]);
+        const { text } = merged(before, plugged, ["fs", "gone"]);
         const [was, is] = [before, text].map((each) => parseToml(each) as Record<string, Record<string, unknown>>);
-        expect(migrated(text, plugged, ["fs", "gone"]).text).toBe(text);
+        expect(merged(text, plugged, ["fs", "gone"]).text).toBe(text);
         for (const key of ["a", "b", "c", "t", "u", "l", "s"]) expect(is?.[key]).toEqual(was?.[key]);
         expect(is?.mcp_servers?.mine).toEqual(was?.mcp_servers?.mine);
         if (closed) expect(toolsIn(is)).toEqual(toolsIn(was));

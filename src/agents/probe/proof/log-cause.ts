@@ -1,11 +1,11 @@
 import { fill } from "../../files/template.js";
-import type { Cause } from "../../manifest/manifest.js";
+import type { LogCause } from "../../manifest/manifest.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { brief } from "./judge.js";
 import type { Proof, ProofId } from "./proof.js";
 
 /** Explains the first failed proof by the log. `words` are its lines since the start or, for chat, the question. */
-export function withCause(agent: ResolvedAgent, proofs: Proof[], words: string[]): Proof[] {
+export function withLogCause(agent: ResolvedAgent, proofs: Proof[], words: string[]): Proof[] {
   const at = proofs.findIndex(({ result }) => result === "fail");
   const failed = proofs[at];
   // The proofs of the port and of the keys explain themselves.
@@ -37,23 +37,23 @@ const unexplained = ({ id, cause }: Proof): boolean =>
 const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (id === "chat" && cause !== "no-answer");
 
 /** Whether the log has a cause of the failed proof for which waiting does not help. */
-export function finalCause(agent: ResolvedAgent, words: string[], proofs: Proof[]): boolean {
-  return causeOf(agent, words, proofs.find(({ result }) => result === "fail")?.id)?.final === true;
+export function isFinalLogCause(agent: ResolvedAgent, words: string[], proofs: Proof[]): boolean {
+  return logCauseOf(agent, words, proofs.find(({ result }) => result === "fail")?.id)?.final === true;
 }
 
 function causeIn(agent: ResolvedAgent, words: string[], id: ProofId): { reason: string; next?: string } | undefined {
-  const cause = causeOf(agent, words, id);
+  const cause = logCauseOf(agent, words, id);
   if (!cause) return undefined;
   const next = remedyFor(cause, agent);
   return { reason: cause.reason, ...(next && { next }) };
 }
 
 /** The first matching cause that names the proof, if any; in a manifest, specific causes come before vague ones. */
-export function causeOf(
+export function logCauseOf(
   { manifest }: Pick<ResolvedAgent, "manifest">,
   words: string[],
   id?: ProofId,
-): Cause | undefined {
+): LogCause | undefined {
   return manifest.causes.find(({ pattern, proofs }) => {
     if (id && proofs && !proofs.includes(id)) return false;
     const expression = new RegExp(pattern, "u");
@@ -61,5 +61,5 @@ export function causeOf(
   });
 }
 
-export const remedyFor = ({ next }: Cause, { ref, host, port }: ResolvedAgent): string | undefined =>
+export const remedyFor = ({ next }: LogCause, { ref, host, port }: ResolvedAgent): string | undefined =>
   next && fill(next, { name: ref, host, port });

@@ -8,7 +8,7 @@ import { type Ours, type UsersPart, usersPart, withBlock } from "./users-part.js
 /** Hermes as an MCP server of Codex, for the tools that Codex lacks. */
 export const callback = "hermes-tools";
 
-export interface MigrationInput {
+export interface ConfigTomlInput {
   /** `mcp_servers` of config.yaml. */
   servers: Setting | undefined;
   variables: Variables;
@@ -19,7 +19,7 @@ export interface MigrationInput {
   callback?: TomlTable | undefined;
 }
 
-export interface Migrated {
+export interface MergedConfigToml {
   text: string;
   servers: string[];
   /** Servers that Codex does not get, with the reason. */
@@ -34,7 +34,7 @@ export interface Migrated {
 }
 
 /** Writes Hermes' MCP servers, plugins and a permission profile to config.toml. The user's own settings stay and take precedence. */
-export function migrate(existing: string | undefined, input: MigrationInput): Migrated {
+export function mergeConfigToml(existing: string | undefined, input: ConfigTomlInput): MergedConfigToml {
   const notes: string[] = [];
   const servers = new Map<string, TomlTable>();
   const skipped: Record<string, string> = {};
@@ -84,7 +84,7 @@ export function migrate(existing: string | undefined, input: MigrationInput): Mi
 }
 
 /** The text is undefined when nothing is left. */
-export function unmigrate(existing: string, ours: Ours): { text: string | undefined; notes: string[] } {
+export function removeOurs(existing: string, ours: Ours): { text: string | undefined; notes: string[] } {
   const users = usersPart(existing, ours);
   const text = `${users.mark}${textOf(users.pieces)}`;
   const isGone = text.trim() === "" && text !== existing;
