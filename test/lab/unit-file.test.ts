@@ -218,7 +218,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
       `systemctl reset-failed ${name}; rm -f ${paths.home}/told; cd ${paths.data}; cp -a .env /root/kept
        ${spoil}
        timeout 20 systemctl start ${name} 2>&1 || true
-       for n in $(seq 20); do [ -s ${paths.home}/told ] && break; sleep 0.1; done
+       for n in $(seq 50); do grep -qs ^ready ${paths.home}/told && break; sleep 0.1; done
        cat ${paths.home}/told 2>/dev/null || true
        systemctl stop ${name}
        rm -f ${paths.env}; mv /root/kept ${paths.env}`,
