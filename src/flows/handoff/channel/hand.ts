@@ -48,10 +48,10 @@ export async function handToChannel(
     return readState(session, target, id);
   });
   const asked: ChannelHandoff = { ...target, channel, session: before.id, wait };
-  const told = { agent: agent.name, host: agent.host.name, session: before.id, title: before.title, channel };
+  const handoff = { agent: agent.name, host: agent.host.name, session: before.id, title: before.title, channel };
   if (before.state === "completed" && before.platform === channel && !reset) {
     session.ui.note("it was handed over before; --reset repeats it");
-    return { ...told, result: "already-there" };
+    return { ...handoff, result: "already-there" };
   }
   const isLeft = before.state === "running";
   const trouble = inTheWay(asked, before);
@@ -74,7 +74,7 @@ export async function handToChannel(
       await prove(`wait until ${agent.name} has handed the session to ${channel}`, (progress) =>
         mustBeHanded(session, asked, progress, first, replies),
       );
-      return { ...told, result: "handed" as const };
+      return { ...handoff, result: "handed" as const };
     },
     () => ({ session: before.id, channel }),
   );
