@@ -1,4 +1,4 @@
-import type { Check } from "../agents/check.js";
+import { type Check, isWell } from "../agents/check.js";
 import { type Agent, agentId } from "../state/agents.js";
 import { modelOf, type Providers, providerStore } from "../state/providers.js";
 import type { Context, View } from "./command.js";
@@ -99,9 +99,9 @@ export const checkView: View<Check> = {
     { title: "check", value: (row) => row.id, whole: true },
     { title: "result", value: (row) => row.result, whole: true },
     // Printed in full below the table: one long reason would widen every row.
-    { title: "reason", value: (row) => (isGood(row) ? row.reason : "see below") },
+    { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
   ],
-  details: (row) => (isGood(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
+  details: (row) => (isWell(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
   name: (row) => row.id,
 };
 
@@ -110,5 +110,3 @@ export const briefCheckView: View<Check> = {
   ...checkView,
   details: (row) => (row.result === "fail" ? [] : (checkView.details?.(row) ?? [])),
 };
-
-const isGood = ({ result }: Check): boolean => result === "ok" || result === "skipped";

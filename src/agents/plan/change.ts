@@ -37,12 +37,14 @@ export class EntryDifference {
   }
 }
 
-/** Key for the id of a change's file. A symbol, so that no output contains it. */
+/** Key for the path of a changed file, and for the id of the managed file there. Symbols, so that no output has them. */
+export const changedPath = Symbol("path");
 export const fileId = Symbol("file");
 
 export interface Change {
   what: string;
   differences: Difference[];
+  [changedPath]?: string;
   [fileId]?: string;
   /** The differences with as much of their values as may be shown. */
   details?: string[];
@@ -56,4 +58,7 @@ export const change = (what: string, ...differences: string[]): Change => ({
 export const changesOf = ({ results }: Pick<Report, "results">): Change[] =>
   results
     .filter(({ status }) => status === "changed" || status === "would-change")
-    .map(({ id, differences, removes }) => (removes ? change(removes, "removed") : change(id, ...differences)));
+    .map(({ id, path, differences, removes }) => ({
+      ...(removes ? change(removes, "removed") : change(id, ...differences)),
+      ...(path !== undefined && { [changedPath]: path }),
+    }));

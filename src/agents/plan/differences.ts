@@ -4,14 +4,14 @@ import type { Report } from "../../remote/operations/converge.js";
 import { Secret } from "../../secret.js";
 import { isRecord } from "../../text/record.js";
 import { leavesOf } from "../files/tree.js";
-import { type Change, changesOf, EntryDifference, fileId } from "./change.js";
+import { type Change, changedPath, changesOf, EntryDifference, fileId } from "./change.js";
 import type { Plan } from "./plan.js";
 import type { PlannedFile } from "./plan-files.js";
 
 /** The changes of a plan that was applied or checked, with the variables or keys that differ. */
 export function changesIn(plan: Plan, report: Pick<Report, "results">): Change[] {
   return changesOf(report).map((change) => {
-    const planned = plan.files.find(({ file: { path } }) => change.what === `file ${path}` || change.what === path);
+    const planned = plan.files.find(({ file: { path } }) => change[changedPath] === path);
     if (!planned) return change;
     const entries = entriesIn(plan, planned);
     const rest = entries.length > 0 ? change.differences.filter(({ kind }) => kind !== "content") : change.differences;

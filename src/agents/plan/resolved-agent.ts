@@ -17,7 +17,7 @@ export interface ResolvedAgent {
   release: Release;
   host: string;
   name: string;
-  /** As typed: `name`, or `host/name`. */
+  /** The shortest unambiguous reference: `name`, or `host/name`. */
   ref: string;
   user: string;
   unit: string;
@@ -105,6 +105,10 @@ export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: A
 export function namedPaths({ path: _, ...paths }: AgentPaths): Record<string, string> {
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
+
+/** Milliseconds until it must listen. */
+export const startTimeout = ({ manifest: { api }, servers }: ResolvedAgent): number =>
+  api.timeout.start + api.timeout.per_server * servers.length;
 
 /** A path that the type's code requires. */
 export function mustHavePath({ manifest, paths }: ResolvedAgent, name: "config" | "memories"): string {

@@ -17,9 +17,9 @@ export const run: Handler<typeof key> = async ({ args, options }, clm) => {
   }
   await withSession(clm, async (session) => {
     const { agent, resolved } = await targetOf(session, args.name);
-    const place = mustHaveKey(agent, resolved.manifest);
-    mustHaveOneKey(session, place, agent.ref);
-    const { key } = apiKeyOf(session, place);
+    const keyRef = mustHaveKey(agent, resolved.manifest);
+    mustHaveOneKey(session, keyRef);
+    const { key } = apiKeyOf(session, keyRef);
     const action = { verb: "agent key", target: hostAndName(agent), summary: `show the key of ${agentId(agent)}` };
     // Through the gate: the audit log has the line before the key is printed.
     await session.gate.pass(action, async () => ui.handOut(key, options.header ? "Authorization: Bearer " : ""));

@@ -26,7 +26,7 @@ export async function answersFor(
   const instance = { host, type: manifest.type, agent: agent.name };
   const { secret: keyName } = manifest.api;
   const given = keyName === undefined ? undefined : fresh[keyName];
-  const keyRef = keyName === undefined ? undefined : { instance, name: keyName };
+  const keyRef = keyName === undefined ? undefined : { instance, name: keyName, ref: agent.ref };
   const { key, pending } = given ? { key: given, pending: true } : apiKeyOf(session, keyRef);
   const secret = (name: string): Secret | undefined => {
     const found = Object.hasOwn(fresh, name) ? fresh[name] : session.secrets.get(instance, name);

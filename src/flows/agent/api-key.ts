@@ -11,11 +11,13 @@ import type { Session } from "../session.js";
 export interface KeyRef {
   instance: SecretOwner & { agent: string };
   name: string;
+  /** The agent, for commands to type. */
+  ref: string;
 }
 
 /** Undefined for a type whose API has no key. */
 export const keyRefOf = (agent: Agent, { api }: Manifest): KeyRef | undefined =>
-  api.secret === undefined ? undefined : { instance: secretOwner(agent), name: api.secret };
+  api.secret === undefined ? undefined : { instance: secretOwner(agent), name: api.secret, ref: agent.ref };
 
 export function mustHaveKey(agent: Agent, manifest: Manifest): KeyRef {
   const keyRef = keyRefOf(agent, manifest);
@@ -45,13 +47,13 @@ export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, keyRef: KeyRe
   for (const secret of [next, current]) if (secret) ui.hide(secret);
   if (next && isKey(next)) return { key: next, pending: true };
   if (current && isKey(current)) return { key: current, pending: false };
-  throw badKey(session, { instance, name }, current);
+  throw badKey(session, keyRef, current);
 }
 
 /** During a rotation the host may have either key, so nothing can be proven. */
-export function mustHaveOneKey(session: Pick<Session, "secrets">, keyRef: KeyRef | undefined, ref: string): void {
+export function mustHaveOneKey(session: Pick<Session, "secrets">, keyRef: KeyRef | undefined): void {
   if (!keyRef) return;
-  const { instance, name } = keyRef;
+  const { instance, name, ref } = keyRef;
   const next = session.secrets.get(instance, nextName(name));
   if (!next || !isKey(next)) return;
   throw new Fault("not-ready", `the key rotation of ${instance.agent} is not finished`, {
@@ -73,13 +75,17 @@ export async function promoteKey({ secrets }: Pick<Session, "secrets">, keyRef: 
 
 export const keyDescription = "bearer key of the agent's API";
 
-function badKey({ secrets }: Pick<Session, "secrets">, { instance, name }: KeyRef, current: Secret | undefined): Fault {
+function badKey(
+  { secrets }: Pick<Session, "secrets">,
+  { instance, name, ref }: KeyRef,
+  current: Secret | undefined,
+): Fault {
   return new Fault(
     "state-corrupt",
     current ? `${name} of ${instance.agent} is not a key of 64 hex digits` : `${instance.agent} has no ${name}`,
     {
       why: `it should be in ${secrets.path}, as clm generates it`,
-      next: `clm agent rotate-key ${instance.agent}`,
+      next: rotateLine(ref),
     },
   );
 }

@@ -44,7 +44,7 @@ export async function mustBeRunnable(
 ): Promise<{ root: Shell; observation: Observation }> {
   const resolved = await resolve(session, agent);
   const keyRef = keyRefOf(agent, resolved.manifest);
-  mustHaveOneKey(session, keyRef, agent.ref);
+  mustHaveOneKey(session, keyRef);
   const { key } = apiKeyOf(session, keyRef);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const observation = await observe(root, resolved, key, {}, session.signal);

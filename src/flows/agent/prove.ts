@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { type ResolvedAgent, startTimeout } from "../../agents/plan/resolved-agent.js";
 import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { judge, minUptimeSeconds, restartsOf } from "../../agents/probe/proof/judge.js";
 import { isFinalLogCause, withLogCause } from "../../agents/probe/proof/log-cause.js";
@@ -51,12 +51,9 @@ export async function proveAndObserve(session: Session, agent: Agent, options: P
   // The agent's own messages are shown, and it knows more secrets than its key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const timeout = options.timeout ?? startTimeout(resolved, agent);
+  const timeout = options.timeout ?? startTimeout(resolved);
   return watch(session, { root, resolved, key }, { ...options, timeout });
 }
-
-const startTimeout = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
-  manifest.api.timeout.start + manifest.api.timeout.per_server * Object.keys(record.mcp ?? {}).length;
 
 async function watch(
   session: Session,

@@ -2,6 +2,7 @@ import { accountComment } from "../../agents/plan/account.js";
 import { oneShotUnit, type RunAs } from "../../agents/plan/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
+import { diskFull } from "../../remote/disk-full.js";
 import { run } from "../../remote/run.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { lastLines } from "../../text/last-lines.js";
@@ -51,7 +52,7 @@ export async function runAsAgent(session: Session, agent: Agent, program: AgentS
   const lines = stdout.split("\n").slice(0, -1);
   if (lines[0] === "no-user" || lines[0] === "stranger") throw accountFault(agent, lines[0]);
   if (code === 0) return lines;
-  const full = /No space left on device|Disk quota exceeded/.test(stderr);
+  const full = diskFull.test(stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `${about} could not be reached on ${host.name}`, {
     why: lastLines(stderr, 5),
     next: `clm host check ${host.name}`,

@@ -62,7 +62,7 @@ async function addFiles(path: string, name: string, found: UploadedFile[]): Prom
   if (!info.isFile()) throw new Fault("bad-input", `${path} is neither a file nor a directory`);
   const total = found.reduce((sum, { content }) => sum + content.length, info.size);
   if (found.length >= maxFiles || total > maxBytes) {
-    throw new Fault("bad-input", `${path} is one file too many`, {
+    throw new Fault("bad-input", `${path} is over the limit for uploads`, {
       why: `at most ${maxFiles} files of ${maxBytes / 1024 / 1024} MB in all are copied; fetch the rest on the host`,
     });
   }

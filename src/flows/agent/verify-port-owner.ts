@@ -32,7 +32,7 @@ export interface VerifyOptions {
 export const verifyPortOwner = (session: Session, agent: Agent, options: VerifyOptions = {}): Promise<VerifiedApi> =>
   verifiedEndpoint(session, agent, options, (resolved) => {
     const keyRef = mustHaveKey(agent, resolved.manifest);
-    mustHaveOneKey(session, keyRef, agent.ref);
+    mustHaveOneKey(session, keyRef);
     const { key } = apiKeyOf(session, keyRef);
     const { name, unit, port } = resolved;
     return { name, unit, port, faultOf: (observation) => portOwnerFault(resolved, observation), found: { key } };

@@ -55,9 +55,14 @@ export class PendingRequests {
 }
 
 const tooMany = (): Refusal =>
-  new Refusal(429, "too_many_pending", "This key has as many waiting requests as the gateway holds for one key.", {
-    retryAfter: 2,
-  });
+  new Refusal(
+    429,
+    "too_many_pending",
+    "This key's waiting requests have reached the gateway's limit; try again shortly.",
+    {
+      retryAfter: 2,
+    },
+  );
 
 const full = (): Refusal =>
-  new Refusal(503, "gateway_full", "The gateway holds as many requests as it can.", { retryAfter: 2 });
+  new Refusal(503, "gateway_full", "The gateway is full; try again shortly.", { retryAfter: 2 });

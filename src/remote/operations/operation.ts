@@ -75,6 +75,8 @@ export interface AbsentOperation extends OperationBase {
   readonly kind: "absent";
   what: "path" | "user" | "unit";
   name: string;
+  /** For messages: `unit ada.service`. */
+  readonly removes: string;
 }
 
 export interface PkgOperation extends OperationBase {
@@ -147,14 +149,22 @@ export const unit = (name: string, spec: UnitSpec): UnitOperation => ({
 export const absent = (thing: { path: string } | { user: string } | { unit: string }): AbsentOperation => {
   if ("path" in thing) {
     const name = allowed.removablePath(thing.path);
-    return { kind: "absent", id: `no ${readable(name)}`, what: "path", name };
+    return gone("path", name, readable(name));
   }
   if ("user" in thing) {
     if (thing.user === "root") throw new Fault("bad-input", "clm does not remove root");
-    return { kind: "absent", id: `no user ${thing.user}`, what: "user", name: allowed.userName(thing.user) };
+    return gone("user", allowed.userName(thing.user), `user ${thing.user}`);
   }
-  return { kind: "absent", id: `no unit ${thing.unit}`, what: "unit", name: allowed.unitName(thing.unit) };
+  return gone("unit", allowed.unitName(thing.unit), `unit ${thing.unit}`);
 };
+
+const gone = (what: AbsentOperation["what"], name: string, removes: string): AbsentOperation => ({
+  kind: "absent",
+  id: `no ${removes}`,
+  what,
+  name,
+  removes,
+});
 
 /** Debian packages, installed. Their real names: a virtual package never counts as installed. */
 export const pkg = (names: string[]): PkgOperation => ({

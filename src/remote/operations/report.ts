@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.js";
+import { diskFull } from "../disk-full.js";
 import type { Operation } from "./operation.js";
 
 export type Status = "ok" | "would-change" | "changed" | "failed" | "skipped";
@@ -8,6 +9,9 @@ export interface Result {
   index: number;
   /** For messages: `file /home/x/.env`. */
   id: string;
+  /** The file or directory that it is about. */
+  path?: string;
+  /** What it removes, for messages. */
   removes?: string;
   status: Status;
   /** Differences found: `missing`, `content`, `mode 0644 -> 0600`. */
@@ -39,10 +43,17 @@ export function reportOn(operations: readonly Operation[], found: ReadonlyMap<nu
   return { results, changed: count("changed"), pending: count("would-change"), ...(failed && { failed }) };
 }
 
-export const named = (operation: Operation | undefined, index: number): Pick<Result, "index" | "id" | "removes"> => ({
+export const named = (
+  operation: Operation | undefined,
+  index: number,
+): Pick<Result, "index" | "id" | "path" | "removes"> => ({
   index,
   id: operation?.id ?? "",
-  ...(operation?.kind === "absent" && { removes: operation.id.replace(/^no /, "") }),
+  ...((operation?.kind === "file" || operation?.kind === "dir") && { path: operation.path }),
+  ...(operation?.kind === "absent" && {
+    removes: operation.removes,
+    ...(operation.what === "path" && { path: operation.name }),
+  }),
 });
 
 const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
@@ -61,5 +72,5 @@ export function mustSucceed(report: Report, host?: string): Report {
 function reasonsIn({ why, cause }: Result): string[] {
   const lines = why?.split("\n") ?? [];
   if (cause !== "full") return lines;
-  return [...new Set(lines.flatMap((line) => /No space left on device|Disk quota exceeded/.exec(line)?.[0] ?? []))];
+  return [...new Set(lines.flatMap((line) => diskFull.exec(line)?.[0] ?? []))];
 }

@@ -218,7 +218,7 @@ describe("clm agent remove --forget", () => {
   it("reports the result, and the backup of an interrupted run", async () => {
     const backups = join(dir, "backups", "agents");
     mkdirSync(backups, { recursive: true });
-    const path = join(backups, "wolf-eve-20260102T030405Z.tar.gz");
+    const path = join(backups, "wolf,eve-20260102T030405Z.tar.gz");
     execFileSync("tar", ["-C", dir, "-czf", path, "hosts.json"]);
     const { stdout, stderr } = await agent("remove", "eve", "--forget", "--yes", "-o", "json");
     expect(stderr).toContain(`its data is backed up in ${path} (1 file, without .env)\n`);

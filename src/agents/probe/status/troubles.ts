@@ -1,5 +1,5 @@
 import { compareVersions } from "../../manifest/versions.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { type ResolvedAgent, startTimeout } from "../../plan/resolved-agent.js";
 import { activeRuntime } from "../../plan/runtime.js";
 import { brief, restartsOf } from "../proof/judge.js";
 import type { Observation } from "../proof/observation.js";
@@ -12,9 +12,9 @@ export type Intent = "run" | "rest" | "nothing";
 export type KeyTrouble = "missing" | "changing";
 
 /** Up for a short time, for the first time, and does not listen yet. */
-export function isStarting({ manifest }: ResolvedAgent, seen: Observation): boolean {
+export function isStarting(agent: ResolvedAgent, seen: Observation): boolean {
   const { age, listeners, unit } = seen;
-  const young = age !== undefined && age * 1000 < manifest.api.timeout.start;
+  const young = age !== undefined && age * 1000 < startTimeout(agent);
   const isUp = unit.ActiveState === "active" || unit.ActiveState === "activating";
   return young && isUp && listeners.length === 0 && restartsOf(seen) === 0;
 }

@@ -62,16 +62,12 @@ interface Outcome {
   dryRun: boolean;
 }
 
-export function stageResults(
-  { manifest, name: agent }: ResolvedAgent,
-  record: AgentRecord,
-  outcome: Outcome,
-): StageResult[] {
+export function stageResults({ manifest, ref }: ResolvedAgent, record: AgentRecord, outcome: Outcome): StageResult[] {
   return manifest.stages.map(({ name, skipped }): StageResult => {
     if (skipped !== undefined) return { name, result: "skipped", reason: skipped };
     if (name === "validate") return { name, ...validateResult(record, outcome) };
     if (!record.onboarding.stages[name]) {
-      return { name, result: "open", reason: `clm agent configure ${agent} completes it` };
+      return { name, result: "open", reason: `clm agent configure ${ref} completes it` };
     }
     const result = outcome.dryRun && !outcome.was.onboarding.stages[name] ? "open" : "complete";
     return {

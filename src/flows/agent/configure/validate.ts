@@ -15,7 +15,7 @@ export async function validate(
   { agent, resolved }: AgentTarget,
   skipChat: boolean,
 ): Promise<{ record: AgentRecord; proofs: Proof[] }> {
-  mustHaveOneKey(session, keyRefOf(agent, resolved.manifest), agent.ref);
+  mustHaveOneKey(session, keyRefOf(agent, resolved.manifest));
   const desired = await desire(session, agent);
   const written = agent.record.rendered?.digest;
   if (written !== desired.digest) {

@@ -94,7 +94,8 @@ export async function newestBackup(configDir: string, agent: Agent): Promise<Bac
 }
 
 export const backupDirectory = (configDir: string): string => join(configDir, "backups", "agents");
-const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
+// Neither name contains a comma, so two agents never share it.
+const stem = ({ host, name }: Agent): string => `${host.name},${name}-`;
 
 /** `20260131T120000Z`: sorts by time, and is valid in a file name everywhere. */
 const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");

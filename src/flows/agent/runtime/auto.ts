@@ -1,4 +1,4 @@
-import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { type Change, changedPath, changesOf } from "../../../agents/plan/change.js";
 import { shownDiff } from "../../../agents/plan/shown-diff.js";
 import { absent, file } from "../../../remote/operations/operation.js";
 import { ownedNames } from "../../../state/agent.js";
@@ -89,7 +89,7 @@ async function cleanFiles({ change }: Phases, target: RuntimeTarget): Promise<Ch
   const secrets = hideSecrets(session);
   // A dry run shows them line by line.
   return changesOf(report).map((each) => {
-    const one = files.find(({ path }) => each.what.endsWith(` ${path}`) || each.what === path);
+    const one = files.find(({ path }) => each[changedPath] === path);
     return one ? { ...each, details: shownDiff(one.before ?? "", one.text ?? "", { salt, secrets }) } : each;
   });
 }

@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { type Change, change } from "../../../agents/plan/change.js";
 import { fillPaths } from "../../../agents/plan/runtime.js";
 import { Fault } from "../../../errors.js";
+import { diskFull } from "../../../remote/disk-full.js";
 import { run } from "../../../remote/run.js";
 import { lastLines, tailOf } from "../../../text/last-lines.js";
 import { LineReader } from "../../../text/line-reader.js";
@@ -108,7 +109,7 @@ function installFault(target: RuntimeTarget, { release }: Pin, answer: string, c
         next: `clm agent exec ${agent.ref} -- mv ${launcher} ${launcher}.own`,
       },
     );
-  const full = /No space left on device|Disk quota exceeded/.test(complaint);
+  const full = diskFull.test(complaint);
   return new Fault(
     full ? "host-full" : "remote-failed",
     `${type.title} ${release} could not be installed on ${agent.host.name}`,

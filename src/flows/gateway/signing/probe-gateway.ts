@@ -3,6 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
 import { type CoveredHeaders, type Signer, signedHeaders } from "../../../gateway/signing/sign.js";
+import { objectFrom } from "../../../text/json-object.js";
 
 export interface GatewayProbe {
   /** Models that the key may use. */
@@ -28,34 +29,35 @@ export async function probeGateway({ signer, to, covered, now, signal }: ProbeOp
   const toSign = { method: "GET", url, body: Buffer.alloc(0), keyId: signer.id, now: now(), covered };
   const late = AbortSignal.timeout(timeout);
   const either = AbortSignal.any([signal, late]);
+  let status: number | undefined;
+  let body: string;
   try {
     const answer = await new Promise<IncomingMessage>((done, failed) => {
       const send = to.protocol === "https:" ? httpsRequest : httpRequest;
       const options = { headers: signedHeaders(signer.secret, toSign), signal: either };
       send(new URL(url, to), options, done).on("error", failed).end();
     });
-    const tooMuch = () => new Fault("bad-input", "the gateway sent far more than a list of models");
-    const said: unknown = JSON.parse(String(await readAll(answer, { signal: either, maxBytes: mostBytes, tooMuch })));
-    if (answer.statusCode === 200) {
-      const models = modelsIn(said);
-      return { models, ...(models.length === 0 && { trouble: "the gateway has no agent that this key may use" }) };
-    }
-    const { message } = (said as { error?: { message?: unknown } }).error ?? {};
-    return {
-      models: [],
-      trouble: `the gateway refuses this key: ${message ?? `it answers with ${answer.statusCode}`}`,
-    };
+    status = answer.statusCode;
+    const tooMuch = () => new Fault("bad-input", `its answer is larger than ${mostBytes / 1e6} MB`);
+    body = String(await readAll(answer, { signal: either, maxBytes: mostBytes, tooMuch }));
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = error as NodeJS.ErrnoException;
     const why = late.aborted ? `nothing came within ${timeout / 1000} s` : (code ?? message);
     return { models: [], trouble: `the gateway at ${to.origin} does not answer yet (${why}): clm gateway serve` };
   }
+  const answer = objectFrom<{ data?: unknown; error?: unknown }>(body);
+  if (!answer) return { models: [], trouble: `${to.origin} is not a clm gateway: its answer is not JSON` };
+  if (status === 200) {
+    const models = modelsIn(answer);
+    return { models, ...(models.length === 0 && { trouble: "the gateway has no agent that this key may use" }) };
+  }
+  const { message } = (answer.error ?? {}) as { message?: unknown };
+  return { models: [], trouble: `the gateway refuses this key: ${message ?? `it answers with ${status}`}` };
 }
 
 /** Names that can be written to settings without quoting. */
-function modelsIn(said: unknown): string[] {
-  const { data } = said as { data?: unknown };
+function modelsIn({ data }: { data?: unknown }): string[] {
   const ids = Array.isArray(data) ? data.map((each: { id?: unknown } | null) => each?.id) : [];
   return ids.filter((id): id is string => typeof id === "string" && /^[\x21-\x7e]{1,256}$/.test(id));
 }

@@ -36,7 +36,7 @@ export function differences(agent: ResolvedAgent, state: ImportedState, expected
   }
   if (state.unit.LoadState !== "loaded") differ("unit", `there is no unit ${unit}`);
   else if (state.unit.NoNewPrivileges !== "yes" || state.unit.ProtectSystem !== "strict") {
-    differ("hardening", `${unit} has no sandbox: ${missingDirectives(state.unit)}`);
+    differ("hardening", `${unit} lacks sandbox directives: ${missingDirectives(state.unit)}`);
   }
   if (!saysVersion(agent, state.version)) {
     const said = state.version === "" ? "it reports no version" : `it says '${state.version.slice(0, 120)}'`;
@@ -69,6 +69,6 @@ function missingDirectives(unit: Record<string, string>): string {
   const required = { NoNewPrivileges: "yes", ProtectSystem: "strict", ProtectHome: "tmpfs", PrivateTmp: "yes" };
   return Object.entries(required)
     .filter(([name, value]) => unit[name] !== value)
-    .map(([name, value]) => `no ${name}=${value}`)
+    .map(([name, value]) => `${name}=${value}`)
     .join(", ");
 }

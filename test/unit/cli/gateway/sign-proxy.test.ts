@@ -134,6 +134,17 @@ describe("gateway sign-proxy", () => {
     expect(await running.end()).toBe(0);
   });
 
+  it("reports that something else answers at the gateway's address", async () => {
+    const server = createServer((socket) => {
+      socket.end("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const running = await started(["--to", `http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
+    expect(running.stderr.text()).toContain("is not a clm gateway: its answer is not JSON");
+    expect(await running.end()).toBe(0);
+    server.close();
+  });
+
   it("reports that the gateway refuses the key", async () => {
     const other = `clm_zzzz1234_${"k".repeat(43)}`;
     const running = await started(["--to", await gateway()], { stdin: () => new PassThrough().end(other) });

@@ -5,7 +5,7 @@ import { Secret } from "../../../../src/secret.js";
 import { openSecrets, type Secrets } from "../../../../src/state/secrets.js";
 import { scratchDirectories } from "../../state/scratch.js";
 
-const place = { instance: { host: "lab-1", type: "hermes", agent: "ada" }, name: "HERMES_API_SERVER_KEY" };
+const place = { instance: { host: "lab-1", type: "hermes", agent: "ada" }, name: "HERMES_API_SERVER_KEY", ref: "ada" };
 const [current, next] = ["a".repeat(64), "b".repeat(64)];
 const directory = scratchDirectories();
 let secrets: Secrets;
@@ -58,7 +58,7 @@ describe("the key an agent's files should have", () => {
 describe("a proof uses one key", () => {
   const told = () => {
     try {
-      mustHaveOneKey(session(), place, "lab-1/ada");
+      mustHaveOneKey(session(), { ...place, ref: "lab-1/ada" });
       return [];
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

@@ -113,9 +113,9 @@ describe("the files of a list", () => {
     ["two files of one name", "bot.py,other/bot.py", "two files would be called bot.py on the host"],
     ["two spellings of one name", "bot.py=a/b,other/bot.py=a//b", "two files would be called a/b on the host"],
     ["a file where a directory is needed", "bot.py=lib,lib", "lib would be a file and a directory on the host"],
-    ["more files than there may be", "many", "is one file too many"],
-    ["more bytes than there may be", "largest", "largest is one file too many"],
-    ["more bytes in all than there may be", "large,one-byte", "one-byte is one file too many"],
+    ["more files than there may be", "many", "is over the limit for uploads"],
+    ["more bytes than there may be", "largest", "largest is over the limit for uploads"],
+    ["more bytes in all than there may be", "large,one-byte", "one-byte is over the limit for uploads"],
   ])("refuse %s", async (_about, list, message) => {
     const fault = await faultOf(() => uploads(list.split(",").map(at).join(",")));
     expect(fault.fault).toBe("bad-input");

@@ -95,7 +95,7 @@ describe("what waits in memory", () => {
     expect(() => pending.enter("a", 41)).toThrow(Refusal);
     const second = pending.enter("a", 40);
     expect(() => pending.enter("a", 0)).toThrow(Refusal);
-    expect(() => pending.enter("b", 51)).toThrow("as many requests as it can");
+    expect(() => pending.enter("b", 51)).toThrow("The gateway is full");
     pending.enter("b", 50);
     first.resize(10);
     second.leave();

@@ -18,12 +18,13 @@ function ada(installed_at?: string): Agent {
 }
 
 const all = [
-  "wolf-ada-20260101T000000Z.tar.gz",
-  "wolf-ada-20260301T000000Z.tar.gz",
-  "wolf-ada-20260201T000000Z.tar.gz",
-  "wolf-ada-b-20260501T000000Z.tar.gz",
-  "fox-ada-20260601T000000Z.tar.gz",
-  ".wolf-ada-20260701T000000Z.tar.gz~1",
+  "wolf,ada-20260101T000000Z.tar.gz",
+  "wolf,ada-20260301T000000Z.tar.gz",
+  "wolf,ada-20260201T000000Z.tar.gz",
+  "wolf,ada-b-20260501T000000Z.tar.gz",
+  "fox,ada-20260601T000000Z.tar.gz",
+  "wolf-ada,b-20260501T000000Z.tar.gz",
+  ".wolf,ada-20260701T000000Z.tar.gz~1",
 ];
 
 it.each<[string, string[], string | undefined, string | undefined]>([
