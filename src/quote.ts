@@ -8,13 +8,16 @@ const plain = /^[A-Za-z0-9_./:@,+-]+$/;
 // A NUL ends an argument early; half a surrogate pair has no UTF-8 and would arrive as another character.
 const unsayable = /\0|\p{Surrogate}/u;
 
+/** Whether a program can be given a text, as an argument or in a variable. */
+export const isPassable = (text: string): boolean => !unsayable.test(text);
+
 /**
  * One word of shell text that any shell reads back as exactly `word`. Quotes, backslashes and `!` stand outside the
  * single quotes, each behind a backslash: fish reads `'\\'` as one backslash and csh finds history in `'!'`.
  */
 export function quote(word: Word): string {
   const text = String(word);
-  if (unsayable.test(text)) {
+  if (!isPassable(text)) {
     throw new Fault("bad-input", `${JSON.stringify(text)} cannot be passed to a command`, {
       why: "it holds a NUL or half a character",
     });

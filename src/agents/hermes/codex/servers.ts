@@ -1,4 +1,4 @@
-import { quote } from "../../../quote.js";
+import { isPassable, quote } from "../../../quote.js";
 import { Secret } from "../../../secret.js";
 import type { TomlTable, TomlValue } from "../../files/toml.js";
 
@@ -91,6 +91,9 @@ function stdio(reading: Reading): TomlTable | string {
   const env = reading.entries("env");
   const cwd = isTrue(reading.setting.get("cwd")) ? reading.text("cwd") : "";
   if (reading.isSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
+
+  if (![...words, cwd, ...env.flat()].every(isPassable))
+    return "its command, cwd or env has a NUL or half a character in it, which no program can be given";
 
   const plain = env.filter(([, value]) => !reading.isSecret(value));
   const same = env.filter(([name, value]) => value === `\${${name}}` && reading.isSecret(value));
