@@ -46,11 +46,8 @@ export interface ApplyResult {
 /** Applies a plan to the host, restarts the agent when something changed, proves it, and records both. */
 export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;
-  const action = {
-    verb: options.verb,
-    target: hostAndName(agent),
-    summary: `configure ${agent.name} on ${agent.host.name}`,
-  };
+  const summary = `configure ${agent.name} on ${agent.host.name}`;
+  const action = { verb: options.verb, target: hostAndName(agent), summary };
   if (!session.gate.dryRun) return flow(session, action, (phases) => applyIn(phases, session, prepared, options));
   const { changesIn } = await import("../../agents/plan/plan.js");
   const changes = changesIn(plan, await session.gate.converge(action, root, operationsOf(prepared, options)));
@@ -84,8 +81,9 @@ export async function applyIn(
   const noChat = whyNoChat(session, configured, plan, options, changes);
   const isSame = changes.length === 0 && noChat !== undefined;
   const known = isSame ? judge(plan.agent, prepared.observation, { noChat }) : [];
-  const proving = { chat: noChat === undefined, noChat, connections: options.connections ?? false };
-  const validate = (progress: Progress) => proveAgent(session, configured, { ...proving, progress });
+  const proving = { noChat, connections: options.connections ?? false };
+  const validate = async (progress: Progress) =>
+    (await proveAgent(session, configured, { ...proving, progress })).proofs;
   // When nothing changed, the observation made before is enough.
   const proofs = isProven(known) ? known : ((await prove(`validate ${agent.name}`, validate, isProven)) ?? []);
   const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));

@@ -27,6 +27,15 @@ export function mustBeInstalled(agent: Agent): void {
   }
 }
 
+export const isConfigured = ({ record }: Agent): boolean => record.rendered !== undefined;
+
+export function mustBeConfigured(agent: Agent): void {
+  if (isConfigured(agent)) return;
+  throw new Fault("not-ready", `${agentId(agent)} has not been configured yet`, {
+    next: `clm agent configure ${agent.ref}`,
+  });
+}
+
 export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   const { state } = agent.record.onboarding;
   if (state === "ready") return;

@@ -9,6 +9,7 @@ import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
+import { ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import type { Desired } from "./desire.js";
@@ -22,6 +23,8 @@ export interface PrepareOptions {
   /** `as-running`: a stopped agent stays stopped. By default it should run. */
   serviceState?: "as-recorded" | "as-running";
   connections?: boolean;
+  /** Refuse to remove variables of `.env` that clm did not write. */
+  keepForeign?: boolean;
 }
 
 export interface Prepared {
@@ -75,6 +78,7 @@ export async function prepare(
   const stopped: ServiceState = options.serviceState === "as-running" && down ? "as-is" : "up";
   const serviceState = options.serviceState === "as-recorded" ? recordedServiceState(desired.record) : stopped;
   const plan = planFor(desired, observation, { salt, serviceState });
+  if (options.keepForeign) mustNotDrop(session, agent, plan);
   return { agent, desired, root, plan, observation, down: down && serviceState !== "up" };
 }
 
@@ -90,5 +94,28 @@ export function mustHaveAccount(agent: ResolvedAgent, { account }: Observation):
   if (account) return;
   throw new Fault("not-found", `the user ${agent.user} no longer exists on ${agent.host}`, {
     next: fixes(agent).install,
+  });
+}
+
+/** clm owns all of `.env`, but variables that it did not write are not removed without --allow-removal. */
+export function mustNotDrop({ gate, ui }: Session, agent: Agent, { files, observation }: Plan): void {
+  const env = files.find(({ file }) => file.content.merge === "variables");
+  if (!env) return;
+  const ours = new Set([...(env.owned ?? []), ...(ownedNames(agent.record)[env.file.id] ?? [])]);
+  const foreign = [...observation.variables.keys()].filter((name) => !ours.has(name));
+  if (foreign.length === 0) return;
+  const what = `.env on ${agent.host.name} has variables that clm did not write: ${foreign.join(", ")}`;
+  if (gate.dryRun) {
+    ui.warn(`${what}; removing them needs --allow-removal`);
+    return;
+  }
+  throw new Fault("in-use", what, {
+    why: "configuring would remove them; nothing was changed",
+    next: [
+      ...foreign.slice(0, 3).map((name) => `clm agent secret set ${agent.ref} ${name}`),
+      `clm agent configure ${agent.ref} --allow-removal`,
+    ],
+    data: { variables: foreign },
+    flag: "--allow-removal",
   });
 }

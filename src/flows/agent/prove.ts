@@ -7,9 +7,7 @@ import type { Observation } from "../../agents/probe/proof/observation.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import type { ProbeOptions } from "../../agents/probe/proof/script.js";
 import { agentType } from "../../agents/type.js";
-import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
-import type { Secret } from "../../secret.js";
 import type { Agent } from "../../state/agents.js";
 import { redactedBody } from "../../text/redacted-json.js";
 import type { Progress } from "../../ui/ui.js";
@@ -20,8 +18,7 @@ import { observe } from "./observe.js";
 import { resolve } from "./target.js";
 
 export interface ProveOptions {
-  chat: boolean;
-  /** The reason shown for a skipped chat proof. */
+  /** Why the model is not asked; without it, it is. */
   noChat?: string | undefined;
   /** Also its channels and MCP servers; channels get some time to connect. */
   connections?: boolean;
@@ -35,38 +32,29 @@ const probeInterval = 700;
 /** Milliseconds after which a cause in the agent's log may end the wait. */
 const causeDelay = 8000;
 
-/** Probes until every proof passes, one fails for good, or the timeout. Changes nothing. */
-export async function prove(session: Session, agent: Agent, options: ProveOptions): Promise<Proof[]> {
-  return (await proveAndObserve(session, agent, options)).proofs;
-}
-
 export interface ProveResult {
   proofs: Proof[];
   observation: Observation;
 }
 
-export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
+/** Probes until every proof passes, one fails for good, or the timeout. Changes nothing. */
+export async function prove(
+  session: Session,
+  agent: Agent,
+  { noChat, connections = false, ...options }: ProveOptions,
+): Promise<ProveResult> {
+  const { ui, signal } = session;
   const resolved = await resolve(session, agent);
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   // The agent's own messages are shown, and it knows more secrets than its key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const timeout = options.timeout ?? startTimeout(resolved);
-  return watch(session, { root, resolved, key }, { ...options, timeout });
-}
-
-async function watch(
-  session: Session,
-  { root, resolved, key }: { root: Shell; resolved: ResolvedAgent; key: Secret },
-  { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
-): Promise<ProveResult> {
-  const { ui, signal } = session;
-  const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
-  const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
-  const skipped = dialect ? undefined : missing;
+  const dialect = noChat === undefined ? await (await agentType(resolved.manifest)).chat?.() : undefined;
+  const skipped = dialect ? undefined : (noChat ?? `${resolved.manifest.type} agents have no chat`);
   const probe = async (options: ProbeOptions) =>
     withoutSecrets(ui, resolved, await observe(root, resolved, key, options, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
+  const timeout = options.timeout ?? startTimeout(resolved);
   const limits = { timeout, channels: resolved.manifest.api.timeout.channels };
   const began = Date.now();
   let connectingSince: number | undefined;

@@ -8,9 +8,9 @@ import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
-import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
+import { applyChanged, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
-import { mustBeInstalled } from "./preconditions.js";
+import { isConfigured, mustBeInstalled } from "./preconditions.js";
 import { type AgentTarget, resolve } from "./target.js";
 
 export interface RotateResult {
@@ -58,11 +58,8 @@ async function rotate(session: Session, { agent, resolved }: AgentTarget): Promi
   const next = resumed ? pending : newKey();
   ui.hide(next);
   const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [keyRef.name]: next }) : undefined;
-  const action = {
-    verb: "agent rotate-key",
-    target: hostAndName(agent),
-    summary: `${resumed ? "finish rotating" : "rotate"} the key of ${agentId(agent)}`,
-  };
+  const summary = `${resumed ? "finish rotating" : "rotate"} the key of ${agentId(agent)}`;
+  const action = { verb: "agent rotate-key", target: hostAndName(agent), summary };
   return flow(session, action, async (phases) => {
     const { prove, record } = phases;
     await record("the next key", async () => {

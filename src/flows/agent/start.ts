@@ -8,12 +8,16 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, setDown, withState } from "./agent-record.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
-import { proveAndObserve } from "./prove.js";
+import { prove as proveAgent } from "./prove.js";
 import { killUnit, withStopNotice } from "./stop.js";
+
+type Verb = "start" | "restart";
 
 export interface StartOptions {
   /** Also when onboarding is not complete. */
   force: boolean;
+  /** For a restart: do not wait for running model calls. */
+  now?: boolean;
 }
 
 export interface StartResult {
@@ -24,50 +28,36 @@ export interface StartResult {
   proofs: Proof[];
 }
 
-/** Also proves that the process on its port is this agent. */
-export const startAgent = (session: Session, ref: string, { force }: StartOptions): Promise<StartResult> =>
-  withLockedAgent(session, ref, async (agent) => {
-    const { root, observation } = await mustBeStartable(session, agent, "start", force);
-    const action = { verb: "agent start", target: hostAndName(agent), summary: `start ${agentId(agent)}` };
-    return flow(session, action, async (phases) => {
-      const { change, record } = phases;
-      const { unit: name, down } = agent.record;
-      if (down) await record("the agent should run", () => setDown(session, agent, false));
-      const operations = [unit(name, { enabled: true, state: "started" })];
-      const changes = isUp(observation) ? [] : changesOf(await change(`start ${name}`, { root, operations }));
-      return { agent, changes, proofs: await mustAnswer(phases, session, agent, { verb: "start", force }) };
-    });
-  });
+export const startAgent = (session: Session, ref: string, options: StartOptions): Promise<StartResult> =>
+  bringUp(session, ref, "start", options);
 
-export interface RestartOptions extends StartOptions {
-  /** Do not wait for running model calls. */
-  now: boolean;
-}
+export const restartAgent = (session: Session, ref: string, options: StartOptions): Promise<StartResult> =>
+  bringUp(session, ref, "restart", options);
 
-/** Everything is checked before the stop, so that an agent that could not start again keeps running. */
-export const restartAgent = (session: Session, ref: string, { force, now }: RestartOptions): Promise<StartResult> =>
+/**
+ * Everything is checked before a stop, so that an agent that could not start again keeps running. Also proves that the
+ * process on its port is this agent.
+ */
+const bringUp = (session: Session, ref: string, verb: Verb, { force, now }: StartOptions): Promise<StartResult> =>
   withLockedAgent(session, ref, async (agent) => {
-    const { root } = await mustBeStartable(session, agent, "restart", force);
-    const action = { verb: "agent restart", target: hostAndName(agent), summary: `restart ${agentId(agent)}` };
+    mustBeInstalled(agent);
+    if (!force) mustBeReady(agent, verb);
+    const title = `check ${agent.name} on ${agent.host.name}`;
+    const { root, observation } = await check(session, title, () => mustBeRunnable(session, agent));
+    const restarts = verb === "restart";
+    const action = { verb: `agent ${verb}`, target: hostAndName(agent), summary: `${verb} ${agentId(agent)}` };
     return flow(session, action, async (phases) => {
       const { change, record } = phases;
       const { unit: name, down } = agent.record;
       if (down) await record("the agent should run", () => setDown(session, agent, false));
       if (now) await change(`kill ${name}`, () => killUnit(session, root, name));
-      const operations = [unit(name, { enabled: true, state: "restarted" })];
-      const report = await withStopNotice(session, root, agent, () => change(`restart ${name}`, { root, operations }));
-      const proofs = await mustAnswer(phases, session, agent, { verb: "restart", force });
-      return { agent, changes: changesOf(report), proofs };
+      const operations = [unit(name, { enabled: true, state: restarts ? "restarted" : "started" })];
+      const work = async () => changesOf(await change(`${verb} ${name}`, { root, operations }));
+      const changeUnit = () => (restarts ? withStopNotice(session, root, agent, work) : work());
+      const changes = !restarts && isUp(observation) ? [] : await changeUnit();
+      return { agent, changes, proofs: await mustAnswer(phases, session, agent, { verb, force }) };
     });
   });
-
-function mustBeStartable(session: Session, agent: Agent, verb: Verb, force: boolean) {
-  mustBeInstalled(agent);
-  if (!force) mustBeReady(agent, verb);
-  return check(session, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
-}
-
-type Verb = "start" | "restart";
 
 const isUp = ({ unit: { ActiveState, UnitFileState, NeedDaemonReload } }: Observation): boolean =>
   ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
@@ -83,13 +73,9 @@ async function mustAnswer(
   { verb, force }: { verb: Verb; force: boolean },
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
-  const options = {
-    chat: false,
-    noChat: "asked by clm agent configure",
-    ...(lenient && { timeout: forcedStartTimeout }),
-  };
+  const options = { noChat: "asked by clm agent configure", ...(lenient && { timeout: forcedStartTimeout }) };
   const proved = await prove(`validate ${agent.name}`, (progress) =>
-    proveAndObserve(session, agent, { ...options, progress }),
+    proveAgent(session, agent, { ...options, progress }),
   );
   if (!proved) return [];
   const required = lenient ? requiredWithForce(proved.proofs, proved.observation) : proved.proofs;

@@ -7,10 +7,9 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { apiKeyOf, keyRefOf } from "./api-key.js";
 import { apply } from "./apply.js";
-import { isConfigured } from "./apply-changed.js";
 import { desire } from "./desire.js";
 import { observe } from "./observe.js";
-import { mustBeInstalled, mustHold } from "./preconditions.js";
+import { isConfigured, mustBeInstalled, mustHold } from "./preconditions.js";
 import { mustHaveAccount, prepare } from "./prepare.js";
 import { resolve } from "./target.js";
 

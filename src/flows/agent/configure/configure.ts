@@ -2,18 +2,15 @@ import type { StageName } from "../../../agents/manifest/manifest.js";
 import type { Change } from "../../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
-import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { withDown } from "../agent-record.js";
 import { apply } from "../apply.js";
-import { mustNotDrop } from "../foreign-variables.js";
 import { mustBeInstalled, mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
-import { type AgentTarget, resolve } from "../target.js";
-import { answersGiven, type Changes } from "./changes.js";
+import { resolve } from "../target.js";
 import { completeAnswers } from "./complete-answers.js";
 import { type Flags, givenChanges } from "./flags.js";
 import { type StageResult, stageResults, withStages } from "./stages.js";
@@ -46,7 +43,7 @@ export const configureAgent = (session: Session, ref: string, request: Configure
     const resolved = await resolve(session, locked);
     const { manifest } = resolved;
     const given = await givenChanges(resolved, locked.record, request);
-    if (request.stage === "validate") return validateOnly(session, { agent: locked, resolved }, given, request);
+    if (request.stage === "validate") return validate(session, { agent: locked, resolved }, given, request);
 
     const { agent, changes, desired, secrets, tests } = await completeAnswers(
       session,
@@ -56,15 +53,18 @@ export const configureAgent = (session: Session, ref: string, request: Configure
       request,
     );
     const record = withStages(withDown(desired.record, false), manifest.stages, session.now());
-    const prepared = await prepare(session, agent, { ...desired, record }, { port: changes.port, connections: true });
-    if (!request.allowRemoval) mustNotDrop(agent, prepared.plan, session.gate.dryRun ? session.ui : undefined);
-    const { validate: validates, skipChat } = request;
+    const prepared = await prepare(
+      session,
+      agent,
+      { ...desired, record },
+      { port: changes.port, connections: true, keepForeign: !request.allowRemoval },
+    );
     const applied = await apply(session, prepared, {
       verb: "agent configure",
       secrets,
       forget: forgotten(resolved, agent.record, record),
-      validate: validates,
-      skipChat,
+      validate: request.validate,
+      skipChat: request.skipChat,
       connections: true,
     });
 
@@ -78,25 +78,6 @@ export const configureAgent = (session: Session, ref: string, request: Configure
       afterwards: Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []),
     };
   });
-
-/** Validate changes nothing, so answers given with it are refused. */
-async function validateOnly(
-  session: Session,
-  target: AgentTarget,
-  given: Changes,
-  request: ConfigureRequest,
-): Promise<ConfigureResult> {
-  if (!request.validate) throw new Fault("usage", "--stage validate and --no-validate contradict each other");
-  if (Object.values(answersGiven(given)).includes(true)) {
-    throw new Fault("usage", "--stage validate takes no answers", {
-      why: "it only proves the current state; without --stage, configure applies the answers and proves the result",
-    });
-  }
-  const { record, proofs } = await validate(session, target, request.skipChat);
-  const outcome = { was: record, tests: {}, proofs, dryRun: session.gate.dryRun };
-  const stages = stageResults(target.resolved, record, outcome).filter(({ name }) => name === "validate");
-  return { agent: { ...target.agent, record }, stages, changes: [], proofs, afterwards: [] };
-}
 
 /** Called after everything is printed. */
 export const mustBeProven = ({ agent, proofs }: ConfigureResult): void =>

@@ -9,9 +9,8 @@ import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { applyIn } from "../apply.js";
 import type { Desired } from "../desire.js";
-import { mustNotDrop } from "../foreign-variables.js";
 import { mustHold } from "../preconditions.js";
-import { type Prepared, prepare } from "../prepare.js";
+import { prepare } from "../prepare.js";
 import {
   desireFor,
   mustNotBeStopped,
@@ -44,7 +43,10 @@ export const returnToAuto = (session: Session, ref: string, { clean, skipChat }:
     // Before anything changes: a file that cannot be cleaned is a fault.
     const { notes } = clean ? cleaned(target) : { notes: [] };
     const desired = await desiredAuto(target);
-    const prepared = desired && !session.gate.dryRun ? await prepareAuto(target, desired) : undefined;
+    const prepared =
+      desired && !session.gate.dryRun
+        ? await prepare(session, agent, desired, { serviceState: "as-recorded", keepForeign: true })
+        : undefined;
 
     const summary = clean ? `remove what clm wrote to ${title}' files` : `configure ${agent.name}`;
     const action = { verb: "agent runtime", target: full, summary: `${summary} on ${agent.host.name}` };
@@ -68,12 +70,6 @@ async function desiredAuto(target: RuntimeTarget): Promise<Desired | undefined> 
   if (!agent.record.runtime && settingOf(target) !== type.setting) return undefined;
   mustNotBeStopped(agent);
   return desireFor(target, { ...agent.record, runtime: recordFor(target, "auto") });
-}
-
-async function prepareAuto({ session, agent }: RuntimeTarget, desired: Desired): Promise<Prepared> {
-  const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
-  mustNotDrop(agent, prepared.plan, undefined);
-  return prepared;
 }
 
 const cleaned = ({ agent, resolved, type, runtime, observation }: RuntimeTarget) =>

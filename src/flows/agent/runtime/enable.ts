@@ -21,9 +21,8 @@ import { apply } from "../apply.js";
 import { draftOf, noChanges } from "../configure/changes.js";
 import { auxiliaryFrom } from "../configure/flags.js";
 import type { Desired } from "../desire.js";
-import { mustNotDrop } from "../foreign-variables.js";
 import { mustHold } from "../preconditions.js";
-import { prepare } from "../prepare.js";
+import { mustNotDrop, prepare } from "../prepare.js";
 import { prove as proveAgent } from "../prove.js";
 import { targetOf } from "../target.js";
 import { installation, installRuntime, keepOnly, switchTo } from "./install.js";
@@ -189,7 +188,7 @@ async function switching(before: RuntimeTarget, asked: Desired, report: RuntimeR
   const desired = await desireFor(target, { ...record, runtime: { ...settled, mirror } });
   const plan = planIn(target, desired);
   runtime.mustGetPermissions(plan, options.permissions);
-  mustNotDrop(agent, plan, gate.dryRun ? ui : undefined);
+  mustNotDrop(session, agent, plan);
   return { target, desired, plan, notes: notesOf(target, desired, plan) };
 }
 
@@ -259,7 +258,7 @@ async function restoreAgent(target: RuntimeTarget, executor: Executor, restart: 
   if (inUse && restart && isUp) await executor.converge(root, [unit(resolved.unit, { state: "restarted" })]);
   const record = await changeRecord(session, now, ({ status }) => ({ ...agent.record, status }));
   if (!isUp) return undefined;
-  const proofs = await proveAgent(session, { ...agent, record }, { chat: false, noChat: "answered before" });
+  const { proofs } = await proveAgent(session, { ...agent, record }, { noChat: "answered before" });
   if (isProven(proofs)) return undefined;
   await changeRecord(session, { ...agent, record }, (each) => withState(each, "validate"));
   return `it does not answer; next: clm agent doctor ${agent.ref}`;

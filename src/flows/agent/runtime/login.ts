@@ -55,11 +55,8 @@ export const loginRuntime = (session: Session, ref: string, options: LoginOption
         ? []
         : [{ login: "agent", title: resolved.manifest.title, words: [resolved.paths.launcher, ...type.agent_login] }]),
     ];
-    const action = {
-      verb: "agent runtime login",
-      target: hostAndName(agent),
-      summary: `log ${agentId(agent)} in for ${title}`,
-    };
+    const summary = `log ${agentId(agent)} in for ${title}`;
+    const action = { verb: "agent runtime login", target: hostAndName(agent), summary };
     const last = await flow(session, action, async ({ change, prove }) => {
       // The program does not create a directory of its own.
       await change("make the directory of its settings", {

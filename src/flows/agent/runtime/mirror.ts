@@ -18,17 +18,14 @@ export async function mirrorMemory(session: Session, { agent, resolved }: AgentT
     ui.warn(`${agent.name} runs on ${title}, which does not read its memory: ${next}`);
     return;
   }
-  const action = {
-    verb: "agent runtime",
-    target: hostAndName(agent),
-    summary: `copy the memory of ${agent.name} to ${title}`,
-  };
+  const summary = `copy the memory of ${agent.name} to ${title}`;
+  const action = { verb: "agent runtime", target: hostAndName(agent), summary };
   try {
     const target = await runtimeTarget(session, hostAndName(agent));
     const plan = planIn(target, await desireFor(target, target.agent.record));
     const files = plan.files.filter(({ file }) => file.id === target.runtime.mirrorId);
     const operations = fileOperations(plan.agent, files, { restart: false });
-    await flow(session, action, ({ change }) => change(action.summary, { root: target.root, operations }));
+    await flow(session, action, ({ change }) => change(summary, { root: target.root, operations }));
   } catch (error) {
     signal.throwIfAborted();
     ui.warn(`${title} does not have it yet: ${asFault(error).message}; next: clm agent sync ${agent.ref}`);

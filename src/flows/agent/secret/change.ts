@@ -7,8 +7,8 @@ import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord, withState } from "../agent-record.js";
-import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
-import { mustBeInstalled } from "../preconditions.js";
+import { applyChanged, prepareChanged } from "../apply-changed.js";
+import { mustBeConfigured, mustBeInstalled } from "../preconditions.js";
 import { type AgentTarget, targetOf } from "../target.js";
 
 /** Values by name; undefined removes a secret. */
