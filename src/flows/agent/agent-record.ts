@@ -59,18 +59,20 @@ export async function recordProofs(
 ): Promise<AgentRecord> {
   const at = session.now().toISOString();
   if (!isProven(proofs)) return changeRecord(session, agent, (now) => withFailure(now, { digest, at, proofs }));
-  const chatPassed = proofs.some(({ id, result }) => id === "chat" && result === "ok");
   const isOutdated = () => providersBehind(session, agent.record) !== providers;
-  const proven = (now: AgentRecord) => withProof(now, { digest, at, chatPassed, outdated: isOutdated() });
+  const proven = (now: AgentRecord) => withProof(now, { digest, at, proofs }, isOutdated());
   if (isSame(proven(agent.record), agent.record)) return agent.record;
   // Providers are changed under the same lock: a change is visible here, or it resets this record afterwards.
   return session.withFleetLock(() => changeRecord(session, agent, proven));
 }
 
-function withFailure(
-  now: AgentRecord,
-  { digest, at, proofs }: { digest: string; at: string; proofs: Proof[] },
-): AgentRecord {
+interface Judgement {
+  digest: string;
+  at: string;
+  proofs: Proof[];
+}
+
+function withFailure(now: AgentRecord, { digest, at, proofs }: Judgement): AgentRecord {
   const failures = proofs.filter(({ result }) => result === "fail");
   const ids = failures.map(({ id }) => id);
   const failed = { digest, at, proofs: ids, reason: failures[0]?.reason ?? "" };
@@ -78,14 +80,12 @@ function withFailure(
   return stays ? { ...now, failed } : withState({ ...now, failed }, "validate");
 }
 
-interface Proven {
-  digest: string;
-  at: string;
-  chatPassed: boolean;
-  outdated: boolean;
-}
-
-function withProof({ failed, ...before }: AgentRecord, { digest, at, chatPassed, outdated }: Proven): AgentRecord {
+function withProof(
+  { failed, ...before }: AgentRecord,
+  { digest, at, proofs }: Judgement,
+  outdated: boolean,
+): AgentRecord {
+  const chatPassed = proofs.some(({ id, result }) => id === "chat" && result === "ok");
   // Only an answer of the model clears a failed chat proof.
   const still = failed?.proofs.includes("chat") && !chatPassed;
   const now: AgentRecord = still ? { ...before, failed } : before;

@@ -31,23 +31,28 @@ export const nextName = (name: string): string => `${name}_NEXT`;
 export const isKey = (secret: Secret): boolean => /^[0-9a-f]{64}$/.test(secret.reveal());
 export const newKey = (): Secret => new Secret(randomBytes(32).toString("hex"));
 
-export interface ApiKey {
-  key: Secret;
-  /** A rotation is in progress: the flow that proves that the host has this key promotes it. */
-  pending: boolean;
-}
-
-/** The key for an agent's files. During a rotation it is the new one, for every command that renders. */
-export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, keyRef: KeyRef | undefined): ApiKey {
+/**
+ * The key for an agent's files. During a rotation it is the new one, for every command that renders; `pending`: the flow
+ * that proves that the host has this key promotes it.
+ */
+export function apiKeyOf(
+  { secrets, ui }: Pick<Session, "secrets" | "ui">,
+  keyRef: KeyRef | undefined,
+): { key: Secret; pending: boolean } {
   if (!keyRef) return { key: new Secret(""), pending: false };
-  const { secrets, ui } = session;
-  const { instance, name } = keyRef;
+  const { instance, name, ref } = keyRef;
   const next = secrets.get(instance, nextName(name));
   const current = secrets.get(instance, name);
   for (const secret of [next, current]) if (secret) ui.hide(secret);
   if (next && isKey(next)) return { key: next, pending: true };
   if (current && isKey(current)) return { key: current, pending: false };
-  throw badKey(session, keyRef, current);
+  const what = current
+    ? `${name} of ${instance.agent} is not a key of 64 hex digits`
+    : `${instance.agent} has no ${name}`;
+  throw new Fault("state-corrupt", what, {
+    why: `it should be in ${secrets.path}, as clm generates it`,
+    next: rotateLine(ref),
+  });
 }
 
 /** During a rotation the host may have either key, so nothing can be proven. */
@@ -74,18 +79,3 @@ export async function promoteKey({ secrets }: Pick<Session, "secrets">, keyRef: 
 }
 
 export const keyDescription = "bearer key of the agent's API";
-
-function badKey(
-  { secrets }: Pick<Session, "secrets">,
-  { instance, name, ref }: KeyRef,
-  current: Secret | undefined,
-): Fault {
-  return new Fault(
-    "state-corrupt",
-    current ? `${name} of ${instance.agent} is not a key of 64 hex digits` : `${instance.agent} has no ${name}`,
-    {
-      why: `it should be in ${secrets.path}, as clm generates it`,
-      next: rotateLine(ref),
-    },
-  );
-}

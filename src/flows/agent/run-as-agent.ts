@@ -40,11 +40,15 @@ export interface AgentScript {
  * Returns the lines of the script. Not as root: a link in the agent's directories could lead anywhere. It runs outside
  * the sandbox, so it may call only programs of the system; for others use `commandInSandbox`.
  */
-export async function runAsAgent(session: Session, agent: Agent, program: AgentScript): Promise<string[]> {
-  const { host } = agent;
-  const { script, words, stdin, about } = program;
+export async function runAsAgent(
+  session: Session,
+  agent: Agent,
+  { script, words, stdin, about }: AgentScript,
+): Promise<string[]> {
+  const { host, record } = agent;
   const connection = await session.pool.connect(host);
-  const { code, stdout, stderr } = await run(connection.as("root"), commandAs(agent, { script, words }), {
+  const command = sh`/bin/sh -c ${drop} drop ${record.user} ${commentOf(record)} ${record.home} 60 ${script} ${words}`;
+  const { code, stdout, stderr } = await run(connection.as("root"), command, {
     stdin: Buffer.from(stdin ?? ""),
     signal: session.signal,
     timeout: 90_000,
@@ -57,10 +61,6 @@ export async function runAsAgent(session: Session, agent: Agent, program: AgentS
     why: lastLines(stderr, 5),
     next: `clm host check ${host.name}`,
   });
-}
-
-function commandAs({ record }: Agent, { script, words }: Pick<AgentScript, "script" | "words">): string {
-  return sh`/bin/sh -c ${drop} drop ${record.user} ${commentOf(record)} ${record.home} 60 ${script} ${words}`;
 }
 
 const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(mark) : "");

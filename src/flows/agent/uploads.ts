@@ -37,13 +37,11 @@ export async function uploadsFor(fields: Field[], settings: Record<string, strin
   for (const { name } of fields.filter(({ upload }) => upload)) {
     for (const { path, name: target } of uploadsIn(settings[name] ?? "")) await addFiles(path, target, found);
   }
-  const names = new Set<string>();
-  for (const { name } of found) {
-    if (names.has(name)) throw new Fault("bad-input", `two files would be called ${name} on the host`);
-    names.add(name);
-  }
-  const both = found.find(({ name }) => found.some((other) => other.name.startsWith(`${name}/`)));
-  if (both) throw new Fault("bad-input", `${both.name} would be a file and a directory on the host`);
+  const names = found.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new Fault("bad-input", `two files would be called ${twice} on the host`);
+  const both = names.find((name) => names.some((other) => other.startsWith(`${name}/`)));
+  if (both !== undefined) throw new Fault("bad-input", `${both} would be a file and a directory on the host`);
   return found;
 }
 

@@ -1,9 +1,10 @@
 import { Fault } from "../../../errors.js";
 import { hasSecret, isLiteral, isSecretName } from "../../../secret-shapes.js";
+import { isRecord } from "../../../text/record.js";
 
 /** Recorded in plain text, so it refers to secrets as `${NAME}`. The fault names the path, never the value. */
 export function mustHoldNoSecret(server: Record<string, unknown>, where: string, path: string): void {
-  const at = pathOfSecret(server, where);
+  const [at] = pathsOfSecrets(server, where);
   if (at === undefined) return;
   throw new Fault("bad-input", `${at} in ${path} looks like a secret, which must not be there`, {
     why: `store it with clm agent secret set AGENT NAME, and write \${NAME} there`,
@@ -19,26 +20,16 @@ export function mustBeServer(server: Record<string, unknown>, where: string, pat
   });
 }
 
-function pathOfSecret(value: unknown, where: string, name = ""): string | undefined {
+function* pathsOfSecrets(value: unknown, where: string, name = ""): Generator<string> {
   if (Array.isArray(value)) {
-    return first(value, (each, index) =>
-      pathOfSecret(each, `${where}.${index}`, flagIn(each) ? "" : (flagIn(value[index - 1]) ?? name)),
-    );
+    for (const [index, each] of value.entries())
+      yield* pathsOfSecrets(each, `${where}.${index}`, flagIn(each) ? "" : (flagIn(value[index - 1]) ?? name));
+  } else if (isRecord(value)) {
+    for (const [key, each] of Object.entries(value)) yield* pathsOfSecrets(each, `${where}.${key}`, key);
+  } else if (["string", "number", "bigint"].includes(typeof value)) {
+    const text = String(value);
+    if ((isSecretName(name) && isLiteral(text)) || hasSecret(text)) yield where;
   }
-  if (typeof value === "object" && value !== null) {
-    return first(Object.entries(value), ([key, each]) => pathOfSecret(each, `${where}.${key}`, key));
-  }
-  if (!["string", "number", "bigint"].includes(typeof value)) return undefined;
-  const text = String(value);
-  return (isSecretName(name) && isLiteral(text)) || hasSecret(text) ? where : undefined;
-}
-
-function first<T, R>(all: T[], find: (each: T, index: number) => R | undefined): R | undefined {
-  for (const [index, each] of all.entries()) {
-    const found = find(each, index);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /** The name of a flag whose value is the next argument. */
