@@ -89,9 +89,8 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   const { manifest } = agent;
   mustBeAsked(manifest, changes);
   const secrets: SecretAnswer[] = [];
-  const others = [...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)].flatMap((choice) => choice ?? []);
-  for (const name of [changes.provider ?? [], others.map(({ provider }) => provider)].flat())
-    findProvider(providers, name);
+  const choices = [{ provider: changes.provider }, ...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)];
+  for (const choice of choices) if (choice?.provider !== undefined) findProvider(providers, choice.provider);
 
   const channels: NonNullable<AgentRecord["channels"]> = { ...record.channels };
   for (const [name, part] of Object.entries(changes.channels)) {
@@ -139,11 +138,7 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
 
 /** The models for auxiliary tasks that the agent has with these changes. */
 export const auxiliaryAfter = (record: AgentRecord, changes: Changes): Record<string, Choice> =>
-  Object.fromEntries(
-    Object.entries({ ...record.auxiliary, ...changes.auxiliary }).flatMap(([task, choice]) =>
-      choice ? [[task, choice]] : [],
-    ),
-  );
+  defined({ ...record.auxiliary, ...changes.auxiliary }) as Record<string, Choice>;
 
 function mustBeAsked(manifest: Manifest, changes: Changes): void {
   const given = answersGiven(changes);

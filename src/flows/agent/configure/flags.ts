@@ -49,9 +49,8 @@ export function changesFrom(flags: Flags, on: CurrentParts, below: Changes = noC
   for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= noAnswers();
   for (const name of flags.mcp) mcp[name] ??= noAnswers();
 
-  const settings = noAnswers();
-  Object.assign(settings.fields, below.settings.fields);
-  Object.assign(settings.secrets, below.settings.secrets);
+  const { fields, secrets } = below.settings;
+  const settings = { fields: namedByOthers(fields), secrets: namedByOthers(secrets) };
   const partFor = (flag: string, name: string): PartAnswers => {
     if (name === "") return settings;
     const parts = channels[name] || on.channels.includes(name) ? channels : mcp;
@@ -103,10 +102,8 @@ const fallbacksFrom = (texts: string[]): Choice[] =>
 /** Models by task; undefined removes a task's model. */
 export function auxiliaryFrom(texts: string[]): Changes["auxiliary"] {
   const tasks = texts.map(taskFrom);
-  mustDiffer(
-    "--auxiliary",
-    tasks.map(([task]) => task),
-  );
+  const names = tasks.map(([task]) => task);
+  mustDiffer("--auxiliary", names);
   return Object.fromEntries(tasks);
 }
 
@@ -129,10 +126,8 @@ function taskFrom(text: string): [string, Choice | undefined] {
 
 function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {
   const all = texts.map((text) => dotted(flag, text));
-  mustDiffer(
-    flag,
-    all.map(({ name, field }) => flagName(name, field)),
-  );
+  const names = all.map(({ name, field }) => flagName(name, field));
+  mustDiffer(flag, names);
   return all;
 }
 

@@ -70,18 +70,15 @@ export function stageResults({ manifest, ref }: ResolvedAgent, record: AgentReco
       return { name, result: "open", reason: `clm agent configure ${ref} completes it` };
     }
     const result = outcome.dryRun && !outcome.was.onboarding.stages[name] ? "open" : "complete";
-    return {
-      name,
-      result,
-      reason: stageText(name, record, outcome),
-    };
+    return { name, result, reason: stageTexts[name](record, outcome) };
   });
 }
 
-function stageText(name: Exclude<StageName, "validate">, record: AgentRecord, outcome: Outcome): string {
-  if (name === "providers") return providerText(record, outcome);
-  return name === "channels" ? channelText(record, outcome) : Object.keys(record.settings ?? {}).join(", ");
-}
+const stageTexts = {
+  providers: providerText,
+  identity: ({ settings = {} }: AgentRecord) => Object.keys(settings).join(", "),
+  channels: channelText,
+};
 
 function validateResult({ onboarding }: AgentRecord, { proofs, dryRun }: Outcome): Omit<StageResult, "name"> {
   if (proofs.length === 0) return { result: "open", reason: dryRun ? "a dry run proves nothing" : "not validated" };

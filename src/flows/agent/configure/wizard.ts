@@ -32,10 +32,7 @@ export async function interview(session: Session, changes: Changes, about: Inter
   const settings = { fields: { ...fields }, secrets: { ...secrets } };
   const asked: Changes = { ...changes, settings, channels: { ...changes.channels }, mcp: { ...changes.mcp } };
   const given = answersGiven(changes);
-  if (about.stages.providers) {
-    const again = about.named === "providers" && !given.providers;
-    await askProvider(session, asked, about, { again: again && session.ui.interactive });
-  }
+  if (about.stages.providers) await askProvider(session, asked, about);
   if (about.stages.identity) {
     const { resolved, record, named } = about;
     const type = { fields: resolved.manifest.settings };
@@ -43,28 +40,25 @@ export async function interview(session: Session, changes: Changes, about: Inter
     await complete(session, about, { name: "", part: asked.settings, type, before: record.settings, everything });
   }
   if (about.stages.channels) {
+    await completeChannels(session, asked, about);
     const open = !about.record.onboarding.stages.channels && !Object.values(given).includes(true);
     const offer = about.named === "channels" ? !given.channels : open;
-    await askChannels(session, asked, about, { offer: offer && session.ui.interactive });
+    if (offer && session.ui.interactive) await offerChannels(session, asked, about);
   }
   const at = session.now().toISOString();
   const completed = Object.entries(about.stages).flatMap(([name, done]) => (done ? [[name, at]] : []));
   return { ...asked, answered: Object.fromEntries(completed) };
 }
 
-/** `again`: even if there is a provider already. */
-async function askProvider(
-  session: Session,
-  changes: Changes,
-  { resolved: agent, record }: Interview,
-  { again }: { again: boolean },
-): Promise<void> {
+async function askProvider(session: Session, changes: Changes, about: Interview): Promise<void> {
   const { ui } = session;
+  const { resolved: agent, record, named } = about;
   const known = session.providers.read();
   const missing = missingProviders(recordWith(record, changes), known);
   if (missing.length > 0 && !ui.interactive) throw missingProvidersFault(agent, missing);
   const lost = missing.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
   if (lost) ui.warn(`${agent.name} has ${record.provider} as its provider, which does not exist`);
+  const again = named === "providers" && !answersGiven(changes).providers && ui.interactive;
   if ((changes.provider ?? record.provider) === undefined || lost || again) {
     const all = Object.entries(known.providers);
     const serving = await Promise.all(all.map(([, { type }]) => serves(session, agent, type)));
@@ -90,7 +84,7 @@ async function askProvider(
     const { model } = await findType(session.configDir, provider.type);
     changes.model = await ui.ask({ message: "Model:", flag: "--model", ...(model && { initial: model }) });
   }
-  await askWithout(session, changes, { resolved: agent, record });
+  await askWithout(session, changes, about);
 }
 
 const recordWith = (record: AgentRecord, changes: Changes) => ({
@@ -103,7 +97,7 @@ const recordWith = (record: AgentRecord, changes: Changes) => ({
 async function askWithout(
   { ui, providers }: Session,
   changes: Changes,
-  { resolved: agent, record }: Pick<Interview, "resolved" | "record">,
+  { resolved: agent, record }: Interview,
 ): Promise<void> {
   const known = providers.read();
   const missing = missingProviders(recordWith(record, changes), known);
@@ -127,16 +121,9 @@ async function serves({ configDir }: Session, { manifest, version }: ResolvedAge
 
 const done = "-";
 
-/** `offer`: also offer channels that were not named. */
-async function askChannels(
-  session: Session,
-  changes: Changes,
-  about: Interview,
-  { offer }: { offer: boolean },
-): Promise<void> {
-  const { ui } = session;
-  const { resolved: agent, record } = about;
-  const { channels, mcp } = agent.manifest;
+async function completeChannels(session: Session, changes: Changes, about: Interview): Promise<void> {
+  const { resolved, record } = about;
+  const { channels, mcp } = resolved.manifest;
   for (const [name, part] of Object.entries(changes.channels)) {
     await complete(session, about, { name, part, type: own(channels, name), before: own(record.channels, name) });
   }
@@ -144,11 +131,15 @@ async function askChannels(
     if (!part.server)
       await complete(session, about, { name, part, type: own(mcp, name), before: own(record.mcp, name)?.fields });
   }
-  if (!offer) return;
+}
+
+async function offerChannels(session: Session, changes: Changes, about: Interview): Promise<void> {
+  const { resolved: agent, record } = about;
+  const { channels } = agent.manifest;
   const offered = Object.entries(channels).filter(([, { when }]) => inRange(agent.version, when));
   for (;;) {
     const on = Object.keys({ ...record.channels, ...changes.channels }).map((each) => `, ${each}`);
-    const name = await ui.choose({
+    const name = await session.ui.choose({
       message: `Channels: the local API is always on${on.join("")}. Another?`,
       flag: "--channel",
       choices: [{ value: done, name: "no more" }, ...offered.map(([value, { title }]) => ({ value, name: title }))],
@@ -245,7 +236,10 @@ async function askSecretField(session: Session, name: string, field: Field, part
   const title = flagName(name, field.name);
   const flag = `--secret ${title}=env:VARIABLE`;
   if (!field.required && !ui.interactive) return;
-  if (!ui.interactive) throw unanswered(title, field, flag);
+  if (!ui.interactive) {
+    const what = `no terminal to prompt on: ${field.ask} (${title})`;
+    throw new Fault("needs-answer", what, { why: `${flag} answers it`, flag });
+  }
   await untilValid(ui, async () => {
     const typed = await ui.askSecret({ message: `${field.ask} (${title}):`, flag });
     if (typed.reveal().trim() === "" && !field.required) return;
@@ -284,9 +278,3 @@ async function untilValid(ui: Session["ui"], work: () => Promise<void>): Promise
     }
   }
 }
-
-const unanswered = (title: string, { ask }: Field, flag: string): Fault =>
-  new Fault("needs-answer", `no terminal to prompt on: ${ask} (${title})`, {
-    why: `${flag} answers it`,
-    flag,
-  });
