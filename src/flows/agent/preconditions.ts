@@ -39,12 +39,11 @@ export function mustBeConfigured(agent: Agent): void {
 export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   const { state } = agent.record.onboarding;
   if (state === "ready") return;
-  throw new Fault(
-    "not-ready",
-    `Cannot ${verb} ${agentId(agent)}: onboarding incomplete (state=${state}). ` +
-      `Run 'clm agent configure ${agent.name}' first.`,
-    { next: `clm agent configure ${agent.ref}`, data: { state } },
-  );
+  const what = `Cannot ${verb} ${agentId(agent)}: onboarding incomplete (state=${state}).`;
+  throw new Fault("not-ready", `${what} Run 'clm agent configure ${agent.name}' first.`, {
+    next: `clm agent configure ${agent.ref}`,
+    data: { state },
+  });
 }
 
 export async function mustBeRunnable(

@@ -52,17 +52,12 @@ export async function prepare(
   // Digests take time on the host, and an unchanged agent needs none.
   const salt = needsDetails ? newSalt() : "";
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const probing = observe(
-    root,
-    before,
-    drafted.answers.apiKey,
-    {
-      connections: options.connections ?? false,
-      planned: { salt, reads: readsOf(drafted.files) },
-      ports: options.port !== undefined || newPorts(agent, manifest, drafted.record).length > 0,
-    },
-    session.signal,
-  );
+  const probe = {
+    connections: options.connections ?? false,
+    planned: { salt, reads: readsOf(drafted.files) },
+    ports: options.port !== undefined || newPorts(agent, manifest, drafted.record).length > 0,
+  };
+  const probing = observe(root, before, drafted.answers.apiKey, probe, session.signal);
   // The YAML parser is slow to load: load it while the host answers.
   const [observation, { planFor, recordedServiceState }] = await Promise.all([
     probing,

@@ -27,24 +27,18 @@ export interface RotateResult {
 export const rotateKey = (session: Session, ref: string): Promise<RotateResult> =>
   withLockedAgent(session, ref, async (agent) => {
     const target = { agent, resolved: await resolve(session, agent) };
-    return withResumeHint(session, target, () => rotate(session, target));
+    return rotate(session, target).catch((error) => {
+      throw withResumeHint(session, target, error);
+    });
   });
 
 /** Adds the command that finishes an interrupted rotation. */
-async function withResumeHint<T>(
-  session: Session,
-  { agent, resolved }: AgentTarget,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const keyRef = keyRefOf(agent, resolved.manifest);
-    const pending = keyRef && session.secrets.get(keyRef.instance, nextName(keyRef.name)) !== undefined;
-    const line = rotateLine(agent.ref);
-    if (error instanceof Fault && pending && !error.next.includes(line)) error.next.push(line);
-    throw error;
-  }
+function withResumeHint({ secrets }: Session, { agent, resolved }: AgentTarget, error: unknown): unknown {
+  const keyRef = keyRefOf(agent, resolved.manifest);
+  const pending = keyRef && secrets.get(keyRef.instance, nextName(keyRef.name)) !== undefined;
+  const line = rotateLine(agent.ref);
+  if (error instanceof Fault && pending && !error.next.includes(line)) error.next.push(line);
+  return error;
 }
 
 async function rotate(session: Session, { agent, resolved }: AgentTarget): Promise<RotateResult> {

@@ -81,11 +81,9 @@ export function commandInSandbox(
 
 export function accountFault(agent: Agent, answer: "no-user" | "stranger", why = "nothing was changed"): Fault {
   const { record, host, ref } = agent;
-  return new Fault(
-    "not-found",
+  const what =
     answer === "no-user"
       ? `the user ${record.user} no longer exists on ${host.name}`
-      : `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
-    { why, next: `clm agent show ${ref}` },
-  );
+      : `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`;
+  return new Fault("not-found", what, { why, next: `clm agent show ${ref}` });
 }

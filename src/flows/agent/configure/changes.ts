@@ -238,9 +238,6 @@ function fieldOf(name: string, fields: Field[], key: string): Field {
   if (field) return field;
   const names = fields.map((each) => each.name);
   const hint = didYouMean(key, names, `it has ${names.join(", ") || "none"}`);
-  throw new Fault(
-    "bad-input",
-    name === "" ? `there is no setting called '${key}'` : `${name} has no field called '${key}'`,
-    hint,
-  );
+  const what = name === "" ? `there is no setting called '${key}'` : `${name} has no field called '${key}'`;
+  throw new Fault("bad-input", what, hint);
 }

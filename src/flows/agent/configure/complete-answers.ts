@@ -1,7 +1,6 @@
 import type { Check } from "../../../agents/check.js";
 import { checkAnswer } from "../../../agents/manifest/fields.js";
 import type { StageName } from "../../../agents/manifest/manifest.js";
-import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Secret } from "../../../secret.js";
 import { type AgentRecord, providersOf } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
@@ -10,6 +9,7 @@ import type { Session } from "../../session.js";
 import { changeRecord } from "../agent-record.js";
 import type { NewSecrets } from "../answers.js";
 import { type Desired, desire } from "../desire.js";
+import type { AgentTarget } from "../target.js";
 import { type Changes, type Draft, draftOf, flagName, withPartName } from "./changes.js";
 import { stagesTo, withProvider } from "./stages.js";
 import { testAnswers } from "./tests.js";
@@ -27,8 +27,7 @@ export interface CompleteAnswers {
 /** Completes the answers of flags and a file at prompts, fetches secrets, tests and renders. */
 export async function completeAnswers(
   session: Session,
-  agent: Agent,
-  resolved: ResolvedAgent,
+  { agent, resolved }: AgentTarget,
   given: Changes,
   request: { stage?: StageName | undefined; test: boolean },
 ): Promise<CompleteAnswers> {
@@ -47,7 +46,7 @@ export async function completeAnswers(
     const isStale =
       desired.digest !== record.rendered?.digest && hasNewerProvider(session, record.rendered?.at, draft.record);
     const about = { changes, stages: { ...which, providers: (which.providers && !isProven) || isStale } };
-    const tests = request.test ? await testAnswers(session, current, desired.resolved, desired.answers, about) : {};
+    const tests = request.test ? await testAnswers(session, current, desired, about) : {};
     return { agent: current, changes, desired, secrets, tests };
   };
 

@@ -42,23 +42,14 @@ export const configureAgent = (session: Session, ref: string, request: Configure
     mustBeInstalled(locked);
     const resolved = await resolve(session, locked);
     const { manifest } = resolved;
-    const given = await givenChanges(resolved, locked.record, request);
-    if (request.stage === "validate") return validate(session, { agent: locked, resolved }, given, request);
+    const target = { agent: locked, resolved };
+    const given = await givenChanges(target, request);
+    if (request.stage === "validate") return validate(session, target, given, request);
 
-    const { agent, changes, desired, secrets, tests } = await completeAnswers(
-      session,
-      locked,
-      resolved,
-      given,
-      request,
-    );
+    const { agent, changes, desired, secrets, tests } = await completeAnswers(session, target, given, request);
     const record = withStages(withDown(desired.record, false), manifest.stages, session.now());
-    const prepared = await prepare(
-      session,
-      agent,
-      { ...desired, record },
-      { port: changes.port, connections: true, keepForeign: !request.allowRemoval },
-    );
+    const options = { port: changes.port, connections: true, keepForeign: !request.allowRemoval };
+    const prepared = await prepare(session, agent, { ...desired, record }, options);
     const applied = await apply(session, prepared, {
       verb: "agent configure",
       secrets,

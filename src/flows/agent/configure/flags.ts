@@ -1,8 +1,7 @@
-import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
-import type { AgentRecord } from "../../../state/agent.js";
 import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource } from "../../secret-source.js";
+import type { AgentTarget } from "../target.js";
 import type { SecretTest } from "./answers-file.js";
 import { alwaysOn, type Changes, type Choice, flagName, noAnswers, noChanges, type PartAnswers } from "./changes.js";
 
@@ -22,10 +21,10 @@ export interface Flags {
 }
 
 export async function givenChanges(
-  { manifest }: ResolvedAgent,
-  { channels = {}, mcp = {} }: AgentRecord,
+  { agent, resolved: { manifest } }: AgentTarget,
   { flags, file }: { flags: Flags; file?: string | undefined },
 ): Promise<Changes> {
+  const { channels = {}, mcp = {} } = agent.record;
   const isSecret: SecretTest = (kind, name, field) => {
     const fields = kind === "settings" ? manifest.settings : (manifest[kind][name]?.fields ?? []);
     return fields.some((each) => each.name === field && each.secret !== undefined);
@@ -114,14 +113,11 @@ function mustDiffer(flag: string, fields: string[]): void {
 }
 
 function taskFrom(text: string): [string, Choice | undefined] {
-  const at = text.indexOf("=");
-  if (at < 1 || at === text.length - 1) {
-    throw new Fault("bad-input", "--auxiliary is written --auxiliary TASK=PROVIDER[/MODEL]", {
-      why: "as --auxiliary vision=gpu/llava; TASK=none removes it",
-    });
-  }
-  const choice = text.slice(at + 1);
-  return [text.slice(0, at), choice === "none" ? undefined : choiceFrom(choice)];
+  const [, task, choice] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (task && choice) return [task, choice === "none" ? undefined : choiceFrom(choice)];
+  throw new Fault("bad-input", "--auxiliary is written --auxiliary TASK=PROVIDER[/MODEL]", {
+    why: "as --auxiliary vision=gpu/llava; TASK=none removes it",
+  });
 }
 
 function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {

@@ -1,5 +1,4 @@
 import type { Check } from "../../../agents/check.js";
-import type { Answers, ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
@@ -8,6 +7,7 @@ import { findType } from "../../provider/types.js";
 import { askService } from "../../service-request.js";
 import type { Session } from "../../session.js";
 import { withProgress } from "../../with-progress.js";
+import type { Desired } from "../desire.js";
 import type { Changes } from "./changes.js";
 
 interface TestScope {
@@ -19,8 +19,7 @@ interface TestScope {
 export async function testAnswers(
   session: Session,
   agent: Agent,
-  resolved: ResolvedAgent,
-  answers: Answers,
+  { resolved, answers }: Desired,
   { changes, stages }: TestScope,
 ): Promise<Record<string, Check>> {
   const passed: Record<string, Check> = {};

@@ -100,24 +100,18 @@ function installFault(target: RuntimeTarget, { release }: Pin, answer: string, c
   const { agent, type } = target;
   const { launcher } = pathsOf(target);
   if (answer === "no-user" || answer === "stranger") return accountFault(agent, answer);
-  if (answer === "foreign")
-    return new Fault(
-      "already-exists",
-      `${launcher} on ${agent.host.name} was not put there by clm; nothing was changed`,
-      {
-        why: `it may be a ${type.title} of your own`,
-        next: `clm agent exec ${agent.ref} -- mv ${launcher} ${launcher}.own`,
-      },
-    );
-  const full = diskFull.test(complaint);
-  return new Fault(
-    full ? "host-full" : "remote-failed",
-    `${type.title} ${release} could not be installed on ${agent.host.name}`,
-    {
-      why: own(troubles, answer) ?? lastLines(complaint, 3),
-      next: `clm host check ${agent.host.name}`,
-    },
-  );
+  if (answer === "foreign") {
+    const what = `${launcher} on ${agent.host.name} was not put there by clm; nothing was changed`;
+    return new Fault("already-exists", what, {
+      why: `it may be a ${type.title} of your own`,
+      next: `clm agent exec ${agent.ref} -- mv ${launcher} ${launcher}.own`,
+    });
+  }
+  const what = `${type.title} ${release} could not be installed on ${agent.host.name}`;
+  return new Fault(diskFull.test(complaint) ? "host-full" : "remote-failed", what, {
+    why: own(troubles, answer) ?? lastLines(complaint, 3),
+    next: `clm host check ${agent.host.name}`,
+  });
 }
 
 const troubles: Record<string, string> = {

@@ -4,10 +4,8 @@ import { Secret } from "../../../secret.js";
 /** Accepts only lines that all readers of `.env` files read alike. A fault names the line, never its text. */
 export function secretsIn(file: string, text: string): Map<string, Secret> {
   const found = new Map<string, Secret>();
-  for (const [index, line] of text
-    .replace(/^\ufeff/, "")
-    .split(/\r?\n/)
-    .entries()) {
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  for (const [index, line] of lines.entries()) {
     if (/^\s*(#|$)/.test(line)) continue;
     const refuse = (why: string): never => {
       throw new Fault("bad-input", `${file} cannot be read`, { why: `line ${index + 1}: ${why}` });
