@@ -41,14 +41,18 @@ export async function answersFor(
   const keys = keyName === undefined ? [] : [keyName, nextName(keyName)];
   const names = new Set([...session.secrets.names(instance), ...Object.keys(fresh)]);
   const ownNames = [...names].filter((name) => !keys.includes(name));
-  const { provider, model, fallbacks = [], auxiliary = {}, channels, mcp, settings = {} } = record;
+  const { provider, model, channels, mcp, settings = {} } = record;
+  // One after the other: each may prompt for a secret.
+  const main = provider === undefined ? undefined : await choose({ provider, model });
+  const fallbacks: ModelChoice[] = [];
+  for (const choice of record.fallbacks ?? []) fallbacks.push(await choose(choice));
+  const auxiliary: [string, ModelChoice][] = [];
+  for (const [task, choice] of Object.entries(record.auxiliary ?? {})) auxiliary.push([task, await choose(choice)]);
   const answers = {
     apiKey: key,
-    ...(provider !== undefined && { model: await choose({ provider, model }) }),
-    fallbacks: await inTurn(fallbacks, choose),
-    auxiliary: Object.fromEntries(
-      await inTurn(Object.entries(auxiliary), async ([task, choice]) => [task, await choose(choice)]),
-    ),
+    ...(main && { model: main }),
+    fallbacks,
+    auxiliary: Object.fromEntries(auxiliary),
     channels: mapped(channels, (fields, name) => withSecrets(fields, fieldsOf(manifest.channels, name), secret)),
     mcp: mapped(mcp, ({ fields = {}, server }, name) => ({
       values: withSecrets(fields, fieldsOf(manifest.mcp, name), secret),
@@ -104,11 +108,4 @@ function unchosenProvider({ providers }: Session, agent: ResolvedAgent): Fault {
     next: `clm agent configure ${agent.ref} --provider ${names[0]}`,
     flag: "--provider",
   });
-}
-
-/** Sequential: each may prompt for a secret. */
-async function inTurn<T, R>(list: T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of list) results.push(await work(item));
-  return results;
 }

@@ -56,22 +56,23 @@ export async function mustBeRunnable(
   const { key } = apiKeyOf(session, keyRef);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const observation = await observe(root, resolved, key, {}, session.signal);
-  const isTaken = observation.listeners.some(({ own }) => !own);
-  const needed = judge(resolved, observation).filter(
-    ({ id }) =>
-      id === "version" ||
-      id === "files" ||
-      (id === "unit" && observation.unit.LoadState === "not-found") ||
-      (id === "port" && isTaken),
-  );
+  const must: RequiredProofs = {
+    version: true,
+    files: true,
+    unit: observation.unit.LoadState === "not-found",
+    port: observation.listeners.some(({ own }) => !own),
+  };
+  const needed = judge(resolved, observation).filter(({ id }) => must[id]);
   mustHold(needed, `${agentId(agent)} cannot run`);
   return { root, observation };
 }
 
+type RequiredProofs = Partial<Record<Proof["id"], boolean>>;
+
 /** With --force the agent may be unable to answer, but its API must not be open. */
 export function requiredWithForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
-  const must: Partial<Record<Proof["id"], boolean>> = {
+  const must: RequiredProofs = {
     unit: true,
     steady: true,
     port: listeners.some(({ own, address }) => own && !isLoopback(address)),

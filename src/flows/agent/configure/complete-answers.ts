@@ -70,10 +70,9 @@ function hasNewerProvider({ providers }: Session, renderedAt: string | undefined
 }
 
 async function keepProvider(session: Session, agent: Agent, draft: AgentRecord): Promise<Agent> {
-  const { provider, model, fallbacks, auxiliary } = draft;
   const summary = `record the provider of ${agent.name}`;
   const record = await session.gate.pass({ verb: "agent configure", target: hostAndName(agent), summary }, () =>
-    changeRecord(session, agent, (now) => withProvider(now, { provider, model, fallbacks, auxiliary }, session.now())),
+    changeRecord(session, agent, (now) => withProvider(now, draft, session.now())),
   );
   return record ? { ...agent, record } : agent;
 }

@@ -45,14 +45,14 @@ export function withStages(record: AgentRecord, stages: Manifest["stages"], now:
 
 export function withProvider(
   record: AgentRecord,
-  answers: Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">,
+  { provider, model, fallbacks, auxiliary }: AgentRecord,
   now: Date,
 ): AgentRecord {
   const { validate: _, ...before } = record.onboarding.stages;
   const stages = { ...before, providers: { result: "complete" as const, at: now.toISOString() } };
   const { state } = record.onboarding;
   const next = state === "ready" ? "validate" : state === "providers" ? "identity" : state;
-  return defined({ ...record, ...answers, onboarding: { state: next, stages } });
+  return defined({ ...record, provider, model, fallbacks, auxiliary, onboarding: { state: next, stages } });
 }
 
 interface Outcome {

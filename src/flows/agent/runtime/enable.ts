@@ -118,16 +118,11 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
       const { root, resolved } = target;
       const restart = activeRuntime(resolved) !== undefined;
       const operations = fileOperations(plan.agent, filesIn(target, plan), { restart });
-      const given = await change(
-        `give ${title} its files`,
-        { root, operations },
-        {
-          undo: async (executor) => {
-            await executor.converge(root, await filesBefore(target, plan));
-            return installing && hadProgram ? undefined : restoreAgent(target, executor, installs);
-          },
-        },
-      );
+      const undo = async (executor: Executor) => {
+        await executor.converge(root, await filesBefore(target, plan));
+        return installing && hadProgram ? undefined : restoreAgent(target, executor, installs);
+      };
+      const given = await change(`give ${title} its files`, { root, operations }, { undo });
       const accepted = await prove(`check that ${title} accepts them`, () => acceptance(target, desired, plan));
       const applied = await change(
         `switch ${agent.name} to ${title}`,

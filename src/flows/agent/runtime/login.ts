@@ -59,10 +59,8 @@ export const loginRuntime = (session: Session, ref: string, options: LoginOption
     const action = { verb: "agent runtime login", target: hostAndName(agent), summary };
     const last = await flow(session, action, async ({ change, prove }) => {
       // The program does not create a directory of its own.
-      await change("make the directory of its settings", {
-        root,
-        operations: [dir(record.home, { owner: resolved.user, mode: 0o700 })],
-      });
+      const operations = [dir(record.home, { owner: resolved.user, mode: 0o700 })];
+      await change("make the directory of its settings", { root, operations });
       for (const program of programs) {
         await change(`log ${program.title} in`, () => runLogin(target, program, options));
       }
