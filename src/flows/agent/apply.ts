@@ -43,6 +43,15 @@ export interface ApplyResult {
   proofs: Proof[];
 }
 
+/** What a verb did to an agent. */
+export interface AgentResult {
+  agent: Agent;
+  /** None when everything was already so. */
+  changes: Change[];
+  /** None in a dry run, or when nothing had to be proven. */
+  proofs: Proof[];
+}
+
 /** Applies a plan to the host, restarts the agent when something changed, proves it, and records both. */
 export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;

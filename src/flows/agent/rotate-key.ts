@@ -1,6 +1,4 @@
-import type { Change } from "../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
-import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, agentId, hostAndName } from "../../state/agents.js";
@@ -8,19 +6,17 @@ import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
+import type { AgentResult } from "./apply.js";
 import { applyChanged, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { isConfigured, mustBeInstalled } from "./preconditions.js";
 import { type AgentTarget, resolve } from "./target.js";
 
-export interface RotateResult {
-  agent: Agent;
+export interface RotateResult extends AgentResult {
   /** Where the new key is: in the running agent, in the files of a stopped one, or only on this machine. */
   reached: "agent" | "files" | "nothing";
   /** An interrupted rotation was finished with its key. */
   resumed: boolean;
-  changes: Change[];
-  proofs: Proof[];
 }
 
 /** The new key is kept beside the old one until the host has it: after a kill at any point the same command resumes. */

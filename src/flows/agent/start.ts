@@ -1,4 +1,4 @@
-import { type Change, changesOf } from "../../agents/plan/change.js";
+import { changesOf } from "../../agents/plan/change.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import type { Proof } from "../../agents/probe/proof/proof.js";
 import { unit } from "../../remote/operations/operation.js";
@@ -7,6 +7,7 @@ import { check, flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, setDown, withState } from "./agent-record.js";
+import type { AgentResult } from "./apply.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
 import { prove as proveAgent } from "./prove.js";
 import { killUnit, withStopNotice } from "./stop.js";
@@ -20,25 +21,17 @@ export interface StartOptions {
   now?: boolean;
 }
 
-export interface StartResult {
-  agent: Agent;
-  /** None when it was running and enabled before. */
-  changes: Change[];
-  /** None in a dry run. */
-  proofs: Proof[];
-}
-
-export const startAgent = (session: Session, ref: string, options: StartOptions): Promise<StartResult> =>
+export const startAgent = (session: Session, ref: string, options: StartOptions): Promise<AgentResult> =>
   bringUp(session, ref, "start", options);
 
-export const restartAgent = (session: Session, ref: string, options: StartOptions): Promise<StartResult> =>
+export const restartAgent = (session: Session, ref: string, options: StartOptions): Promise<AgentResult> =>
   bringUp(session, ref, "restart", options);
 
 /**
  * Everything is checked before a stop, so that an agent that could not start again keeps running. Also proves that the
  * process on its port is this agent.
  */
-const bringUp = (session: Session, ref: string, verb: Verb, { force, now }: StartOptions): Promise<StartResult> =>
+const bringUp = (session: Session, ref: string, verb: Verb, { force, now }: StartOptions): Promise<AgentResult> =>
   withLockedAgent(session, ref, async (agent) => {
     mustBeInstalled(agent);
     if (!force) mustBeReady(agent, verb);

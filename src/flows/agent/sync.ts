@@ -1,30 +1,21 @@
-import { type Change, changesOf } from "../../agents/plan/change.js";
+import { changesOf } from "../../agents/plan/change.js";
 import { installedOperations } from "../../agents/plan/plan.js";
-import type { Proof } from "../../agents/probe/proof/proof.js";
 import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { apiKeyOf, keyRefOf } from "./api-key.js";
-import { apply } from "./apply.js";
+import { type AgentResult, apply } from "./apply.js";
 import { desire } from "./desire.js";
 import { observe } from "./observe.js";
 import { isConfigured, mustBeInstalled, mustHold } from "./preconditions.js";
 import { mustHaveAccount, prepare } from "./prepare.js";
 import { resolve } from "./target.js";
 
-export interface SyncResult {
-  agent: Agent;
-  /** Empty when there was no drift. */
-  changes: Change[];
-  /** Empty in a dry run, and for an agent that is stopped or not ready. */
-  proofs: Proof[];
-}
-
 const verb = "agent sync";
 
 /** Applies the same plan as configure. A stopped agent stays stopped; files not managed by clm are not touched. */
-export const syncAgent = (session: Session, ref: string): Promise<SyncResult> =>
+export const syncAgent = (session: Session, ref: string): Promise<AgentResult> =>
   withLockedAgent(session, ref, async (agent) => {
     mustBeInstalled(agent);
     if (!isConfigured(agent)) return asInstalled(session, agent);
@@ -39,7 +30,7 @@ export const syncAgent = (session: Session, ref: string): Promise<SyncResult> =>
   });
 
 /** For an agent that is not configured yet. */
-async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> {
+async function asInstalled(session: Session, agent: Agent): Promise<AgentResult> {
   const resolved = await resolve(session, agent);
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");

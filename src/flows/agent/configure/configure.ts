@@ -1,13 +1,11 @@
 import type { StageName } from "../../../agents/manifest/manifest.js";
-import type { Change } from "../../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import type { Proof } from "../../../agents/probe/proof/proof.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, agentId } from "../../../state/agents.js";
+import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { withDown } from "../agent-record.js";
-import { apply } from "../apply.js";
+import { type AgentResult, apply } from "../apply.js";
 import { mustBeInstalled, mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
 import { resolve } from "../target.js";
@@ -28,11 +26,8 @@ export interface ConfigureRequest {
   allowRemoval: boolean;
 }
 
-export interface ConfigureResult {
-  agent: Agent;
+export interface ConfigureResult extends AgentResult {
   stages: StageResult[];
-  changes: Change[];
-  proofs: Proof[];
   afterwards: string[];
 }
 

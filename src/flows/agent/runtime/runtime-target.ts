@@ -6,7 +6,6 @@ import { changesIn, mustBeOurs, type Plan, planFor, recordedServiceState } from 
 import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { fillPaths, type RuntimeRecord, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
 import type { Observation } from "../../../agents/probe/proof/observation.js";
-import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { agentRuntime, capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
@@ -17,6 +16,7 @@ import type { Agent } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { apiKeyOf, keyRefOf } from "../api-key.js";
+import type { AgentResult } from "../apply.js";
 import { type Desired, desire } from "../desire.js";
 import { observe } from "../observe.js";
 import { mustBeConfigured, mustBeInstalled } from "../preconditions.js";
@@ -37,12 +37,8 @@ export interface RuntimeTarget {
   salt: string;
 }
 
-export interface SwitchResult {
-  agent: Agent;
+export interface SwitchResult extends AgentResult {
   title: string;
-  changes: Change[];
-  /** None in a dry run, or when nothing had to be proven. */
-  proofs: Proof[];
   notes: string[];
 }
 

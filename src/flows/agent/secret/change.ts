@@ -1,5 +1,3 @@
-import type { Change } from "../../../agents/plan/change.js";
-import type { Proof } from "../../../agents/probe/proof/proof.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, findAgent, hostAndName, secretOwner } from "../../../state/agents.js";
 import { defined } from "../../../text/defined.js";
@@ -7,6 +5,7 @@ import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord, withState } from "../agent-record.js";
+import type { AgentResult } from "../apply.js";
 import { applyChanged, prepareChanged } from "../apply-changed.js";
 import { mustBeConfigured, mustBeInstalled } from "../preconditions.js";
 import { type AgentTarget, targetOf } from "../target.js";
@@ -24,16 +23,13 @@ export interface SecretChange {
   stripped?: string[];
 }
 
-export interface SecretResult {
-  agent: Agent;
+export interface SecretResult extends AgentResult {
   set: string[];
   forgotten: string[];
   stripped: string[];
   applied: boolean;
   /** The agent is stopped, and was not started. */
   down: boolean;
-  changes: Change[];
-  proofs: Proof[];
 }
 
 export async function changeSecrets(
