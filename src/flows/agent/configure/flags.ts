@@ -34,13 +34,12 @@ export async function givenChanges(
   return changesFrom(flags, { channels: Object.keys(channels), mcp: Object.keys(mcp) }, below);
 }
 
-/** Parts that are on already: answers to them need no --channel or --mcp. */
-export interface CurrentParts {
-  channels: string[];
-  mcp: string[];
-}
-
-export function changesFrom(flags: Flags, on: CurrentParts, below: Changes = noChanges()): Changes {
+/** `on` are the parts that are on already: answers to them need no --channel or --mcp. */
+export function changesFrom(
+  flags: Flags,
+  on: { channels: string[]; mcp: string[] },
+  below: Changes = noChanges(),
+): Changes {
   mustAgree("channel", flags.channel, flags.withoutChannel);
   mustAgree("mcp", flags.mcp, flags.withoutMcp);
   const channels = namedByOthers(below.channels);

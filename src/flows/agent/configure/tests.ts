@@ -10,17 +10,12 @@ import { withProgress } from "../../with-progress.js";
 import type { Desired } from "../desire.js";
 import type { Changes } from "./changes.js";
 
-interface TestScope {
-  changes: Changes;
-  stages: { providers: boolean; channels: boolean };
-}
-
 /** Tests new or named answers: providers from the agent's host, which must reach them, channels from this machine. */
 export async function testAnswers(
   session: Session,
   agent: Agent,
   { resolved, answers }: Desired,
-  { changes, stages }: TestScope,
+  { changes, stages }: { changes: Changes; stages: { providers: boolean; channels: boolean } },
 ): Promise<Record<string, Check>> {
   const passed: Record<string, Check> = {};
   const test = async (title: string, ask: () => Promise<Check>) => {
@@ -29,12 +24,8 @@ export async function testAnswers(
   };
   if (stages.providers) {
     const connection = await session.pool.connect(agent.host);
-    const models = [
-      ...(answers.model ? [answers.model] : []),
-      ...answers.fallbacks,
-      ...Object.values(answers.auxiliary),
-    ];
-    for (const { provider, type, values } of models) {
+    const { model = [], fallbacks, auxiliary } = answers;
+    for (const { provider, type, values } of [model, fallbacks, Object.values(auxiliary)].flat()) {
       if (passed[`provider.${provider}`]) continue;
       await test(`test provider ${provider} from ${agent.host.name}`, async () =>
         tryProvider(session, provider, await findType(session.configDir, type), values, connection));

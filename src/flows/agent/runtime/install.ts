@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { type Change, change } from "../../../agents/plan/change.js";
+import { change } from "../../../agents/plan/change.js";
 import { fillPaths } from "../../../agents/plan/runtime.js";
 import { Fault } from "../../../errors.js";
 import { diskFull } from "../../../remote/disk-full.js";
@@ -17,14 +17,8 @@ import type { RuntimeTarget } from "./runtime-target.js";
 // Seconds for a hundred megabytes over a slow line.
 const timeout = 1800;
 
-export interface Installation {
-  /** A local copy of the package. */
-  file: string | undefined;
-  pin: Pin;
-  changes: Change[];
-}
-
-export async function installation(target: RuntimeTarget, version: string, file?: string): Promise<Installation> {
+/** `file` is a local copy of the package. */
+export async function installation(target: RuntimeTarget, version: string, file: string | undefined) {
   const { session, root, type, name } = target;
   const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
   const pin = pinFor(type, version, stdout.trim());
@@ -34,7 +28,7 @@ export async function installation(target: RuntimeTarget, version: string, file?
 /** The host needs no registry, and nothing runs as root. Returns the launcher's previous target, or "". */
 export async function installRuntime(
   target: RuntimeTarget,
-  { file, pin }: Installation,
+  { file, pin }: { file: string | undefined; pin: Pin },
   progress: Progress,
 ): Promise<string> {
   const { session, agent, resolved, name, type, runtime } = target;
