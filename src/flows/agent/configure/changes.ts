@@ -105,7 +105,9 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   const mcp: NonNullable<AgentRecord["mcp"]> = { ...record.mcp };
   for (const [name, part] of Object.entries(changes.mcp)) {
     if (part.server) mcp[name] = { server: part.server };
-    else if (!mcp[name]?.server) {
+    // A custom server has no fields: an answer to one is refused.
+    else if (mcp[name]?.server) answeredPart(name, [], {}, part, secrets);
+    else {
       const { fields } = mustBeKnown(manifest, "mcp", name);
       mcp[name] = { fields: answeredPart(name, fields, mcp[name]?.fields ?? {}, part, secrets) };
     }
