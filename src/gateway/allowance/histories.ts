@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { DelayedSave } from "../../async/delayed-save.js";
 import { sweepTemps } from "../../state/atomic-file.js";
 import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import { readStateFile } from "../../state/state-file.js";
 import { historyKinds, type SessionIds } from "../request/session-ids.js";
-import { DelayedSave } from "./delayed-save.js";
 
 /** Whose ids they are: the same id of two keys, or at two agents, is not one session. */
 export interface Owner {

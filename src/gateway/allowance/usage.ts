@@ -1,5 +1,5 @@
+import { DelayedSave } from "../../async/delayed-save.js";
 import { sweepTemps } from "../../state/atomic-file.js";
-import { DelayedSave } from "./delayed-save.js";
 import { type Amount, nanoOf, Tally, type UsageLine, type UsageRow } from "./totals.js";
 import { readUsageFile, writeUsageFile } from "./usage-file.js";
 

@@ -17,6 +17,7 @@ import { readEnd, writeAll } from "../../state/audit/chain-file.js";
 import { type ChainLink, unseal } from "../../state/audit/hash-chain.js";
 import { errnoOf } from "../../state/disk-fault.js";
 import { current, oldFiles, oldName } from "./files.js";
+import { seqOf } from "./log-reader.js";
 
 /** Lines are appended synchronously: that takes microseconds, and keeps their order. */
 export interface AppendFile {
@@ -45,7 +46,9 @@ export function openAppendFile(dir: string, before?: AppendFile): AppendFile {
     }
     const { end, last, torn } = readEnd(fd);
     if (torn > 0) ftruncateSync(fd, end);
-    return { fd, ino, dev, size: end, first: firstIn(fd), last: last ?? lastWhole(path), torn };
+    const beginning = Buffer.alloc(32);
+    readSync(fd, beginning, 0, beginning.length, 0);
+    return { fd, ino, dev, size: end, first: seqOf(beginning), last: last ?? lastWhole(path), torn };
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -62,12 +65,6 @@ function openPlain(path: string): number {
     throw errnoOf(error) === "ELOOP" ? symlinkFault(path) : error;
   }
   throw new Error(`${path} is not a plain file`);
-}
-
-function firstIn(fd: number): number | undefined {
-  const bytes = Buffer.alloc(32);
-  const [, seq] = /^\{"seq":(\d+),/.exec(bytes.toString("latin1", 0, readSync(fd, bytes, 0, bytes.length, 0))) ?? [];
-  return seq === undefined ? undefined : Number(seq);
 }
 
 // The end of the file is not a line of the log: it stays as evidence, and no seq is used twice because of it.

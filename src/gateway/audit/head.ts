@@ -3,6 +3,7 @@ import { writeAtomic } from "../../state/atomic-file.js";
 import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import type { ChainLink } from "../../state/audit/hash-chain.js";
 import { readStateFile } from "../../state/state-file.js";
+import { objectFrom } from "../../text/json-object.js";
 
 /** `audit.head`: all lines between the last one removed with an old file and the last one on the disk must exist. */
 export interface Head extends ChainLink {
@@ -14,20 +15,16 @@ const pathIn = (dir: string): string => join(dir, "audit.head");
 const textOf = ({ seq, hash, after }: Head): string =>
   `${JSON.stringify({ seq, hash, after: { seq: after.seq, hash: after.hash } })}\n`;
 
-/** Undefined when it is missing or damaged in any byte. */
+/** Undefined when it is missing or damaged in any byte: then the end of the log is not known. */
 export function readHead(dir: string): Head | undefined {
-  const text = readStateFile(pathIn(dir), false)?.text;
-  if (text === undefined) return undefined;
-  try {
-    const head = JSON.parse(text) as Head;
-    if (isLink(head) && isLink(head.after) && textOf(head) === text) return head;
-  } catch {
-    // As if it were missing: the end of the log is not known.
-  }
-  return undefined;
+  const text = readStateFile(pathIn(dir), false)?.text ?? "";
+  const head = objectFrom<Head>(text);
+  return isLink(head) && isLink(head.after) && textOf(head) === text ? head : undefined;
 }
 
-const isLink = (link: ChainLink): boolean => Number.isSafeInteger(link.seq) && typeof link.hash === "string";
+const isLink = (link: ChainLink | undefined): link is ChainLink =>
+  Number.isSafeInteger(link?.seq) && typeof link?.hash === "string";
+
 export const writeHead = (dir: string, head: Head): void => writeAtomic(pathIn(dir), textOf(head));
 /** The same without blocking requests. */
 export const writeHeadBeside = (dir: string, head: Head): Promise<void> => writeAtomicAsync(pathIn(dir), textOf(head));

@@ -63,8 +63,10 @@ export class InFlightCalls {
   flush(): void {
     if (this.#ended === "") return;
     try {
-      if (this.#entries.size === 0) this.#empty();
-      else if (this.#size > maxBytes) this.recreate();
+      if (this.#entries.size === 0) {
+        ftruncateSync(this.#fd, 0);
+        this.#size = 0;
+      } else if (this.#size > maxBytes) this.recreate();
       else this.#write(this.#ended);
       this.#ended = "";
     } catch {
@@ -98,11 +100,6 @@ export class InFlightCalls {
     const bytes = Buffer.from(text);
     writeAll(this.#fd, bytes, this.#size);
     this.#size += bytes.length;
-  }
-
-  #empty(): void {
-    ftruncateSync(this.#fd, 0);
-    this.#size = 0;
   }
 }
 

@@ -51,7 +51,7 @@ export function requestIn(line: Buffer): RequestLine | undefined {
 }
 
 /** The seq of a line without parsing all of it. */
-export function seqOf(line: Buffer): number {
+export function seqOf(line: Buffer): number | undefined {
   const [, seq] = /^\{"seq":(\d+),/.exec(line.toString("latin1", 0, 32)) ?? [];
-  return seq === undefined ? Number.NaN : Number(seq);
+  return seq === undefined ? undefined : Number(seq);
 }

@@ -1,3 +1,4 @@
+import { DelayedSave } from "../../async/delayed-save.js";
 import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
 import { Rate } from "../allowance/rate.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../request/gateway-call.js";
@@ -48,9 +49,8 @@ export class RequestLog {
   #lost: Refusal | undefined;
   #triedAt: number;
   #lockCheckedAt: number;
-  #timer: NodeJS.Timeout | undefined;
-  #syncing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  readonly #save = new DelayedSave(() => this.#sync(), aSecond);
   readonly #keyless = new Rate();
 
   /** Opens the log in `<config dir>/gateway`, and repairs the end that a killed gateway left. */
@@ -145,7 +145,7 @@ export class RequestLog {
   #repair(): void {
     this.ledger.repair();
     this.inFlight.recreate();
-    this.#syncSoon();
+    this.#save.changed();
   }
 
   /** A request that was sent on stays on file as in flight, and has its line at the next start; others are counted. */
@@ -186,20 +186,10 @@ export class RequestLog {
     }
     if (refusal) return;
     this.#attempt(() => this.ledger.turnOver());
-    this.#syncSoon();
-  }
-
-  #syncSoon(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#syncing = this.#sync().finally(() => {
-        this.#syncing = undefined;
-      });
-    }, aSecond).unref();
+    this.#save.changed();
   }
 
   async #sync(): Promise<void> {
-    this.#timer = undefined;
-    await this.#syncing;
     if (this.#trouble || this.#lockLost()) return;
     try {
       await this.ledger.sync();
@@ -210,9 +200,7 @@ export class RequestLog {
 
   async #finish(): Promise<void> {
     this.#writeAll();
-    clearTimeout(this.#timer);
-    await this.#syncing;
-    await this.#sync();
+    await this.#save.close();
     this.ledger.close();
     this.inFlight.close();
   }

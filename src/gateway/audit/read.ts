@@ -21,7 +21,7 @@ function since(files: readonly LogFile[], from: number): LogFile[] {
 async function* linesFrom(reader: LogReader, from: number): AsyncGenerator<RequestLine> {
   for (let lines = await reader.more(); lines; lines = await reader.more()) {
     for (const line of lines) {
-      if (seqOf(line) < from) continue;
+      if ((seqOf(line) ?? from) < from) continue;
       const request = requestIn(line);
       if (request) yield request;
     }
