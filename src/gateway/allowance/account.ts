@@ -1,5 +1,5 @@
 import { Rate } from "./rate.js";
-import type { Amount } from "./totals.js";
+import { type Amount, most } from "./totals.js";
 
 export interface Hold {
   target: string;
@@ -55,10 +55,5 @@ export class Account<Waiter> {
     this.held.nano += sign * nano;
   }
 }
-
-export const most = (a: Amount, b: Amount): Amount => ({
-  tokens: Math.max(a.tokens, b.tokens),
-  nano: Math.max(a.nano, b.nano),
-});
 
 export const twice = ({ tokens, nano }: Amount): Amount => ({ tokens: 2 * tokens, nano: 2 * nano });

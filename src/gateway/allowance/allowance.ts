@@ -5,12 +5,12 @@ import type { Tokens } from "../request/gateway-call.js";
 import type { GatewayKey } from "../request/key.js";
 import { Refusal } from "../request/refusal.js";
 import type { SessionIds } from "../request/session-ids.js";
-import { Account, most, twice } from "./account.js";
+import { Account, twice } from "./account.js";
 import { believable } from "./claims.js";
 import { Histories } from "./histories.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
 import { costOf, isFree, type Price, priceOf } from "./price.js";
-import { type Amount, usdOf } from "./totals.js";
+import { type Amount, most, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
 
 export interface CallEstimate {

@@ -31,12 +31,25 @@ export interface Amount {
   nano: number;
 }
 
+export const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, nano: a.nano + b.nano });
+
+export const most = (a: Amount, b: Amount): Amount => ({
+  tokens: Math.max(a.tokens, b.tokens),
+  nano: Math.max(a.nano, b.nano),
+});
+
 /** In place of the key or the target of a request that had none. */
 export const none = "-";
 export const before = "before";
 export const dayOf = (at: string | number | Date): string => new Date(at).toISOString().slice(0, 10);
 export const nanoOf = (usd: number): number => Math.round(usd * 1e9);
 export const usdOf = (nano: number): number => nano / 1e9;
+
+export const amountOf = ({ tokens: { input, output } = { input: 0, output: 0 }, usd = 0 }: UsageLine): Amount => ({
+  tokens: input + output,
+  nano: nanoOf(usd),
+});
+
 const empty = (): Totals => ({ requests: 0, errors: 0, input: 0, output: 0, nano: 0 });
 
 export function add(to: Totals, { requests, errors, input, output, nano }: Totals): void {
@@ -79,7 +92,7 @@ export class Tally {
   take(line: UsageLine): void {
     const day = dayOf(line.at);
     const { input = 0, output = 0 } = line.tokens ?? {};
-    const nano = nanoOf(line.usd ?? 0);
+    const { tokens, nano } = amountOf(line);
     const isNewDay = !this.#days.has(day);
     this.#add({
       day,
@@ -90,7 +103,7 @@ export class Tally {
       input,
       output,
       nano,
-      most_tokens: input + output,
+      most_tokens: tokens,
       most_nano: nano,
     });
     if (isNewDay) this.#foldOld(day);
@@ -122,15 +135,11 @@ export class Tally {
     this.#put(row);
     const { day, key, target, input, output, nano, most_tokens, most_nano } = row;
     if (most_tokens > 0) {
-      const known = this.#largest.get(`${key} ${target}`);
-      this.#largest.set(`${key} ${target}`, {
-        tokens: Math.max(known?.tokens ?? 0, most_tokens),
-        nano: Math.max(known?.nano ?? 0, most_nano),
-      });
+      const amount = { tokens: most_tokens, nano: most_nano };
+      this.#largest.set(`${key} ${target}`, most(this.largest(key, target) ?? amount, amount));
     }
     for (const period of day === before ? ["ever"] : [day, day.slice(0, 7), "ever"]) {
-      const sum = this.spent(key, period);
-      this.#spent.set(`${key} ${period}`, { tokens: sum.tokens + input + output, nano: sum.nano + nano });
+      this.#spent.set(`${key} ${period}`, plus(this.spent(key, period), { tokens: input + output, nano }));
     }
   }
 

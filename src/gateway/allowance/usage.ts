@@ -1,6 +1,6 @@
 import { DelayedSave } from "../../async/delayed-save.js";
 import { sweepTemps } from "../../state/atomic-file.js";
-import { type Amount, nanoOf, Tally, type UsageLine, type UsageRow } from "./totals.js";
+import { type Amount, amountOf, most, plus, Tally, type UsageLine, type UsageRow } from "./totals.js";
 import { readUsageFile, writeUsageFile } from "./usage-file.js";
 
 export type Lines = (from: number) => AsyncIterable<UsageLine>;
@@ -12,6 +12,8 @@ export async function readUsage(dir: string, lines: Lines, last = Number.POSITIV
   for await (const line of lines(seq + 1)) if (line.seq > tally.seq) tally.take(line);
   return tally;
 }
+
+const nothing: Amount = { tokens: 0, nano: 0 };
 
 export interface UsageOptions {
   lines: Lines;
@@ -45,29 +47,23 @@ export class Usage {
   }
 
   /** A call ended: it counts from now on, and moves to the totals with its line. */
-  owe(key: string, { tokens, nano }: Amount): void {
-    const sum = this.#owed.get(key) ?? { tokens: 0, nano: 0 };
+  owe(key: string, amount: Amount): void {
     // Never below zero: at its start, the gateway writes lines of calls that it did not see end.
-    const now = { tokens: Math.max(0, sum.tokens + tokens), nano: Math.max(0, sum.nano + nano) };
+    const now = most(nothing, plus(this.#owed.get(key) ?? nothing, amount));
     if (now.tokens === 0 && now.nano === 0) this.#owed.delete(key);
     else this.#owed.set(key, now);
   }
 
   take(line: UsageLine): void {
-    const { input = 0, output = 0 } = line.tokens ?? {};
-    const nano = nanoOf(line.usd ?? 0);
     this.tally.take(line);
-    if (line.key && (input > 0 || output > 0 || nano > 0)) {
-      this.owe(line.key.id, { tokens: -input - output, nano: -nano });
-    }
+    const { tokens, nano } = amountOf(line);
+    if (line.key) this.owe(line.key.id, { tokens: -tokens, nano: -nano });
     this.#save.changed();
   }
 
   /** What a key used in a day (`2026-11-16`), in a month (`2026-11`) or `ever`. */
   spent(key: string, period: string): Amount {
-    const { tokens, nano } = this.tally.spent(key, period);
-    const owed = this.#owed.get(key);
-    return owed ? { tokens: tokens + owed.tokens, nano: nano + owed.nano } : { tokens, nano };
+    return plus(this.tally.spent(key, period), this.#owed.get(key) ?? nothing);
   }
 
   largest(key: string, target: string): Amount | undefined {

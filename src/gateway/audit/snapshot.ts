@@ -18,56 +18,40 @@ export interface OpenFile {
   reader: LogReader;
 }
 
-/** The files at one moment, oldest first, whatever the gateway does with them meanwhile. */
-export class Snapshot {
-  private constructor(
-    private readonly dir: string,
-    readonly files: readonly LogFile[],
-    private readonly newest: FileHandle | undefined,
-  ) {}
-
-  /** Opens the newest file first: if it is put away before the others are listed, its inode identifies it. */
-  static async of(dir: string): Promise<Snapshot> {
-    const newest = await openIfThere(join(dir, current));
-    const files: LogFile[] = [];
-    const ino = newest && (await newest.stat()).ino;
-    for (const old of oldFiles(dir)) {
-      if (ino !== undefined && (await inodeOf(join(dir, old.name))) === ino) break;
-      files.push(old);
-    }
-    if (newest) files.push({ name: current, first: undefined });
-    return new Snapshot(dir, files, newest);
-  }
-
-  /** Opens each of the files that was not removed meanwhile, one after the other. */
-  async *open(files: readonly LogFile[]): AsyncGenerator<OpenFile> {
-    for (const file of files) {
-      const isNewest = file.name === current;
-      const handle = isNewest ? this.newest : await openIfThere(join(this.dir, file.name));
-      if (!handle) continue;
-      try {
-        yield { file, handle, reader: new LogReader(handle) };
-      } finally {
-        if (!isNewest) await handle.close();
-      }
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.newest?.close();
-  }
-}
-
+/**
+ * Opens those files of the log that are selected and were not removed meanwhile, one after the other. They are the files at one
+ * moment, oldest first, whatever the gateway does with them meanwhile.
+ */
 export async function* openFiles(
   dir: string,
   select: (files: readonly LogFile[]) => readonly LogFile[],
 ): AsyncGenerator<OpenFile> {
-  const snapshot = await Snapshot.of(dir);
+  // Opened first: if it is put away before the others are listed, its inode identifies it.
+  const newest = await openIfThere(join(dir, current));
   try {
-    yield* snapshot.open(select(snapshot.files));
+    for (const file of select(await filesUntil(dir, newest))) {
+      const handle = file.name === current ? newest : await openIfThere(join(dir, file.name));
+      if (!handle) continue;
+      try {
+        yield { file, handle, reader: new LogReader(handle) };
+      } finally {
+        if (handle !== newest) await handle.close();
+      }
+    }
   } finally {
-    await snapshot.close();
+    await newest?.close();
   }
+}
+
+async function filesUntil(dir: string, newest: FileHandle | undefined): Promise<LogFile[]> {
+  const files: LogFile[] = [];
+  const ino = newest && (await newest.stat()).ino;
+  for (const old of oldFiles(dir)) {
+    if (ino !== undefined && (await inodeOf(join(dir, old.name))) === ino) break;
+    files.push(old);
+  }
+  if (newest) files.push({ name: current, first: undefined });
+  return files;
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {

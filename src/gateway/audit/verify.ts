@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { beginning, type ChainLink, entriesText, objectionTo, objectionToEnd } from "../../state/audit/hash-chain.js";
-import { current } from "./files.js";
+import { current, oldFiles } from "./files.js";
 import { type Head, readHead } from "./head.js";
 import { unsealed } from "./log-reader.js";
-import { type LogFile, Snapshot } from "./snapshot.js";
+import { type LogFile, openFiles } from "./snapshot.js";
 
 export interface BadPlace {
   file: string;
@@ -28,39 +28,30 @@ export interface LogIntegrity {
 export async function verifyRequestLog(dir: string): Promise<LogIntegrity> {
   let before: LogIntegrity | undefined;
   for (let tries = 1; ; tries++) {
-    const head = readHead(dir);
-    const snapshot = await Snapshot.of(dir);
-    try {
-      const verdict = await judge(snapshot, head);
-      // If the gateway wrote meanwhile, an apparent error may be a file that it removed or a refused line that it took back; a real
-      // one is found again.
-      const isSure = verdict.ok || isDeepStrictEqual(verdict.firstBad, before?.firstBad) || tries >= 100;
-      if (isSure || !(await hasMoved(dir, head, snapshot))) return verdict;
-      before = verdict;
-    } finally {
-      await snapshot.close();
-    }
+    const [head, old] = [readHead(dir), oldFiles(dir)];
+    const verdict = await judge(dir, head);
+    const hasMoved = () => !isDeepStrictEqual([readHead(dir), oldFiles(dir)], [head, old]);
+    // If the gateway wrote meanwhile, an apparent error may be a file that it removed or a refused line that it took back; a real
+    // one is found again.
+    const isSure = verdict.ok || isDeepStrictEqual(verdict.firstBad, before?.firstBad) || tries >= 100;
+    if (isSure || !hasMoved()) return verdict;
+    before = verdict;
   }
 }
 
-async function hasMoved(dir: string, head: Head | undefined, { files }: Snapshot): Promise<boolean> {
-  const now = await Snapshot.of(dir);
-  await now.close();
-  const names = (all: readonly LogFile[]) => all.map(({ name }) => name);
-  return !isDeepStrictEqual([readHead(dir), names(now.files)], [head, names(files)]);
-}
-
-async function judge(snapshot: Snapshot, head: Head | undefined): Promise<LogIntegrity> {
+async function judge(dir: string, head: Head | undefined): Promise<LogIntegrity> {
   const after = head?.after ?? beginning;
   // Files up to `after` were to be removed, and may still be there after a crash.
-  const files = snapshot.files.filter(({ first }) => first === undefined || first > after.seq);
+  const kept = (all: readonly LogFile[]) => all.filter(({ first }) => first === undefined || first > after.seq);
   let previous: ChainLink = after;
+  let files = 0;
   let entries = 0;
   let firstBad: BadPlace | undefined;
   let end: BadPlace = { file: current, line: 0, reason: "" };
   const isKnown = ({ seq, hash }: ChainLink) => seq !== head?.seq || hash === head.hash;
 
-  for await (const { file, reader } of snapshot.open(files)) {
+  for await (const { file, reader } of openFiles(dir, kept)) {
+    files++;
     let count = 0;
     const bad = (reason: string | undefined, seq?: number) => {
       if (reason) firstBad ??= { file: file.name, line: count, ...(seq !== undefined && { seq }), reason };
@@ -86,7 +77,7 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<LogInt
   // A log without any line and head was never written to.
   const missing = !head && entries === 0 ? undefined : endObjection(previous, head, entries);
   if (missing) firstBad ??= { ...end, reason: missing };
-  return { ok: !firstBad, entries, files: files.length, last: previous.seq, ...(firstBad && { firstBad }) };
+  return { ok: !firstBad, entries, files, last: previous.seq, ...(firstBad && { firstBad }) };
 }
 
 function nameObjection({ name, first }: LogFile, line: number, link: ChainLink | undefined): string | undefined {
