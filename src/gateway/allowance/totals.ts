@@ -45,10 +45,10 @@ export const dayOf = (at: string | number | Date): string => new Date(at).toISOS
 export const nanoOf = (usd: number): number => Math.round(usd * 1e9);
 export const usdOf = (nano: number): number => nano / 1e9;
 
-export const amountOf = ({ tokens: { input, output } = { input: 0, output: 0 }, usd = 0 }: UsageLine): Amount => ({
-  tokens: input + output,
-  nano: nanoOf(usd),
-});
+export function amountOf({ tokens, usd = 0 }: UsageLine): Amount {
+  const { input = 0, output = 0 } = tokens ?? {};
+  return { tokens: input + output, nano: nanoOf(usd) };
+}
 
 const empty = (): Totals => ({ requests: 0, errors: 0, input: 0, output: 0, nano: 0 });
 
