@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Reservation } from "../allowance/allowance.js";
-import { cutUnreadResponse } from "../request/cut-unread-response.js";
 import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
 import { Refusal } from "../request/refusal.js";
 import { isOurs, leavesLine, MethodRefusal } from "../request/routes.js";
 import type { SessionIds } from "../request/session-ids.js";
 import type { GatewayParts } from "./gateway-parts.js";
 import type { Traffic } from "./traffic.js";
+
+/** How an exchange ends, without what it measures and logs by itself. */
+export type Ending = Omit<CallOutcome, "took" | "first" | "bodies">;
 
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
 
@@ -37,11 +39,13 @@ export class Exchange {
   ) {
     const { method = "", url = "", socket } = request;
     const query = url.indexOf("?");
+    const path = query < 0 ? url : url.slice(0, query);
     this.call = {
       id: `req_${randomUUID().replaceAll("-", "")}`,
       at: this.heard,
       method,
-      path: speakable(query < 0 ? url : url.slice(0, query), parts),
+      // It goes into the log, and an unknown path may be anything, such as a key.
+      path: isOurs(path) ? path : parts.redact(path),
       from: socket.remoteAddress ?? "",
     };
     response.setHeader("x-request-id", this.call.id);
@@ -81,12 +85,12 @@ export class Exchange {
   }
 
   /** Writes the line and settles the reservation. Returns a refusal if the line fails: then no answer may be given. */
-  async conclude(ending: Omit<CallOutcome, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
+  async conclude(ending: Ending, answered: string | Buffer = ""): Promise<Refusal | undefined> {
     this.#over = true;
     const took = performance.now() - this.#began;
     const counted = this.#settled(ending.tokens, took);
-    const bodies =
-      this.asked === undefined ? undefined : { asked: this.asked, answered: this.#loggable(answered ?? "") };
+    const { asked } = this;
+    const bodies = asked === undefined ? undefined : { asked, answered: this.#loggable(answered.toString()) };
     const whole: CallOutcome = { ...ending, ...counted, first: this.#first, took, bodies };
     let trouble: Refusal | undefined;
     try {
@@ -105,14 +109,10 @@ export class Exchange {
   }
 
   /** Sends a whole answer, after its line is written. */
-  async answer(
-    ending: Omit<CallOutcome, "took" | "first">,
-    headers: OutgoingHttpHeaders,
-    body: string | Buffer,
-  ): Promise<void> {
+  async answer(ending: Ending, headers: OutgoingHttpHeaders, body: string | Buffer): Promise<void> {
     if (this.#over) return;
     this.begun();
-    const trouble = await this.conclude(ending, this.asked === undefined ? "" : body.toString());
+    const trouble = await this.conclude(ending, body);
     if (trouble) this.#send(trouble.status, headersOf(trouble), trouble.body());
     else this.#send(ending.status, headers, body);
   }
@@ -149,12 +149,22 @@ export class Exchange {
     if (!request.complete) response.shouldKeepAlive = request.headers.expect === undefined;
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(body);
-    cutUnreadResponse(response, this.traffic.unread);
+    this.cutUnread();
+  }
+
+  /** An answer that its caller does not read stays in memory after the request has ended: cuts the connection when it stalls. */
+  cutUnread(): void {
+    const { socket } = this.response;
+    // Usually the kernel has taken all of it by now.
+    if (!socket || socket.writableLength === 0) return;
+    let left = socket.writableLength;
+    const timer = setInterval(() => {
+      if (socket.writableLength >= left) socket.destroy();
+      left = socket.writableLength;
+    }, this.traffic.unread).unref();
+    this.response.once("close", () => clearInterval(timer));
   }
 }
-
-/** A path goes into the log, and an unknown one may be anything, such as a key. */
-const speakable = (path: string, { redact }: GatewayParts): string => (isOurs(path) ? path : redact(path));
 
 // Characters. An image would make a line of millions.
 const longestLogged = 65_536;

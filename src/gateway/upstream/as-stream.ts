@@ -71,13 +71,13 @@ function eventsOfPart(part: { text?: unknown }, place: object): [type: string, d
 export function failedStream(
   refusal: Refusal,
   from: AnswerKind,
-  tap: Pick<StreamTap, "lastResponse" | "sequence">,
+  { lastResponse, sequence = 0 }: Partial<Pick<StreamTap, "lastResponse" | "sequence">> = {},
   rename: RenameId = (id) => id,
 ): string {
   if (from !== "responses") return `data: ${refusal.body()}\n\n`;
   const { code, message } = refusal;
-  const { id } = tap.lastResponse ?? {};
+  const { id } = lastResponse ?? {};
   const named = typeof id === "string" ? { id: rename(id) } : {};
-  const response = { ...tap.lastResponse, ...named, status: "failed", error: { code, message }, output: [] };
-  return event("response.failed", Math.max(0, tap.sequence), { response });
+  const response = { ...lastResponse, ...named, status: "failed", error: { code, message }, output: [] };
+  return event("response.failed", Math.max(0, sequence), { response });
 }

@@ -6,7 +6,6 @@ import { ByteBuffer } from "../../text/byte-buffer.js";
 import { redactedValue } from "../../text/redacted-json.js";
 import type { ServedAgent } from "../exchange/directory.js";
 import { clientGone, type Exchange, mostForLog } from "../exchange/exchange.js";
-import { cutUnreadResponse } from "../request/cut-unread-response.js";
 import type { CallOutcome, Tokens } from "../request/gateway-call.js";
 import { Refusal } from "../request/refusal.js";
 import type { ScopedIds } from "../request/scoped-ids.js";
@@ -15,7 +14,7 @@ import { failedStream } from "./as-stream.js";
 import { classifyAnswer, failedCall } from "./classify-answer.js";
 import { headersBack, headersFor, storedAs } from "./headers.js";
 import { withResponseIds } from "./response-ids.js";
-import { failRestream, type Restream, restream } from "./restream.js";
+import { type Restream, restream } from "./restream.js";
 import { StreamTap } from "./tap.js";
 
 export interface PassOptions {
@@ -144,22 +143,10 @@ async function whole(
   const verdict = classifyAnswer(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
   const rest = exchange.traffic.share.used(exchange.call.target ?? "", performance.now() - began);
   if (rest > 0) await sleep(rest);
-  if ("refusal" in verdict) {
-    const { refusal, tokens } = verdict;
-    return stream ? failRestream(exchange, stream, refusal, tokens) : exchange.refuse(refusal, tokens);
-  }
+  const to = stream ?? exchange;
+  if ("refusal" in verdict) return to.refuse(verdict.refusal, verdict.tokens);
   exchange.stored = storedAs(headers, dialect, verdict.response);
-  const { status, code = "upstream_error" } = verdict.ending;
-  if (!stream) return exchange.answer(verdict.ending, headers, verdict.body);
-  if (status >= 400 && exchange.response.headersSent) {
-    return failRestream(exchange, stream, new Refusal(status, code, "The agent refused the request."));
-  }
-  stream.stop();
-  if (status >= 400) return exchange.answer(verdict.ending, headers, verdict.body);
-  exchange.begun();
-  const trouble = await exchange.conclude(verdict.ending, exchange.asked === undefined ? "" : verdict.body.toString());
-  if (trouble) stream.fail(trouble);
-  else stream.answer(headers, verdict.body);
+  return to.answer(verdict.ending, headers, verdict.body);
 }
 
 /** Writes chunks as they come, but holds possible failures and the answer's end until its line is in the log. */
@@ -186,7 +173,16 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
   response.writeHead(200, headers);
   response.flushHeaders();
   let length = 0;
-  const pauses = pausesOf(answer);
+  let pauses = 0;
+  /** Returns the function that ends the pause. Pauses may overlap: the answer continues after the last of them. */
+  const pause = () => {
+    pauses++;
+    answer.pause();
+    return () => {
+      pauses--;
+      if (pauses === 0) answer.resume();
+    };
+  };
   const take = (chunk: Buffer) => {
     exchange.heard = Date.now();
     exchange.begun();
@@ -199,10 +195,10 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
       const ready = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
       held = [];
       heldBytes = 0;
-      if (!response.write(ready)) response.once("drain", pauses.begin());
+      if (!response.write(ready)) response.once("drain", pause());
     }
     const rest = traffic.share.used(call.target ?? "", performance.now() - began);
-    if (rest > 0) setTimeout(pauses.begin(), rest);
+    if (rest > 0) setTimeout(pause(), rest);
   };
   // An error here ends this answer only.
   answer.on("data", (chunk: Buffer) => {
@@ -230,23 +226,7 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
       const trouble = await exchange.conclude(ending, tap.text);
       if (trouble) endWith(exchange, trouble);
       else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
-      cutUnreadResponse(response, traffic.unread);
-    },
-  };
-}
-
-/** Overlapping pauses of an answer: it continues when all of them have ended. */
-function pausesOf(answer: IncomingMessage) {
-  let count = 0;
-  return {
-    /** Returns the function that ends it. */
-    begin(): () => void {
-      count++;
-      answer.pause();
-      return () => {
-        count--;
-        if (count === 0) answer.resume();
-      };
+      exchange.cutUnread();
     },
   };
 }

@@ -1,6 +1,6 @@
-import type { Exchange } from "../exchange/exchange.js";
+import type { Ending, Exchange } from "../exchange/exchange.js";
 import type { Tokens } from "../request/gateway-call.js";
-import type { Refusal } from "../request/refusal.js";
+import { Refusal } from "../request/refusal.js";
 import { chatAsStream, failedStream, responseAsStream } from "./as-stream.js";
 import type { AnswerKind } from "./pass.js";
 
@@ -9,7 +9,8 @@ const untilKeepalive = 10_000;
 const head = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
 /** Streams a whole answer, for agents that do not stream text. Comments keep the connection alive until it comes. */
-export function restream({ response, call, parts }: Exchange, from: AnswerKind) {
+export function restream(exchange: Exchange, from: AnswerKind) {
+  const { response, call, parts } = exchange;
   call.streamed = true;
   const begin = (headers: Record<string, string> = {}) => {
     if (!response.headersSent) response.writeHead(200, { ...headers, ...head });
@@ -20,35 +21,34 @@ export function restream({ response, call, parts }: Exchange, from: AnswerKind) 
   }, parts.keepalive ?? untilKeepalive);
   const stop = () => clearInterval(timer);
   response.once("close", stop);
-  return {
-    stop,
-    answer(headers: Record<string, string>, body: Buffer): void {
-      stop();
-      begin(headers);
-      response.end(from === "responses" ? responseAsStream(body) : chatAsStream(body));
-    },
-    fail(refusal: Refusal): void {
-      stop();
-      if (!response.headersSent) {
-        response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
-        return;
-      }
-      response.end(failedStream(refusal, from, { lastResponse: undefined, sequence: 0 }));
-    },
+  /** In the stream, where one has begun. */
+  const fail = (refusal: Refusal) => {
+    if (response.headersSent) return response.end(failedStream(refusal, from));
+    return response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
   };
+
+  async function refuse(refusal: Refusal, tokens?: Tokens): Promise<void> {
+    stop();
+    if (!response.headersSent) return exchange.refuse(refusal, tokens);
+    const { status, code } = refusal;
+    fail((await exchange.conclude({ status, code, tokens })) ?? refusal);
+  }
+
+  async function answer(ending: Ending, headers: Record<string, string>, body: Buffer): Promise<void> {
+    stop();
+    const { status, code = "upstream_error" } = ending;
+    if (status >= 400) {
+      if (!response.headersSent) return exchange.answer(ending, headers, body);
+      return refuse(new Refusal(status, code, "The agent refused the request."));
+    }
+    exchange.begun();
+    const trouble = await exchange.conclude(ending, body);
+    if (trouble) return void fail(trouble);
+    begin(headers);
+    response.end(from === "responses" ? responseAsStream(body) : chatAsStream(body));
+  }
+
+  return { stop, refuse, answer };
 }
 
 export type Restream = ReturnType<typeof restream>;
-
-/** Ends a failed call: with its HTTP status while nothing was sent, in the stream afterwards. */
-export async function failRestream(
-  exchange: Exchange,
-  stream: Restream,
-  refusal: Refusal,
-  tokens?: Tokens,
-): Promise<void> {
-  stream.stop();
-  if (!exchange.response.headersSent) return exchange.refuse(refusal, tokens);
-  const { status, code } = refusal;
-  stream.fail((await exchange.conclude({ status, code, tokens })) ?? refusal);
-}
