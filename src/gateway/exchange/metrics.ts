@@ -13,12 +13,12 @@ const steps = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 
 /** Labels are known agents and keys, never what a caller typed. Keys come and go: labels beyond a limit are `other`. */
 export class Metrics {
-  readonly #requests = counted(["target", "key", "status"]);
-  readonly #refusals = counted(["code"]);
-  readonly #tokens = counted(["target", "key", "direction"]);
-  readonly #usd = counted(["target", "key"]);
-  readonly #took = timed();
-  readonly #first = timed();
+  readonly #requests = counted("clm_gateway_requests_total", "Requests that have ended.", ["target", "key", "status"]);
+  readonly #refusals = counted("clm_gateway_refusals_total", "Requests that ended with an error, by code.", ["code"]);
+  readonly #tokens = counted("clm_gateway_tokens_total", "Tokens used.", ["target", "key", "direction"]);
+  readonly #usd = counted("clm_gateway_usd_total", "US dollars spent, by known prices.", ["target", "key"]);
+  readonly #took = timed("clm_gateway_request_seconds", "Seconds to the last byte of an answer.");
+  readonly #first = timed("clm_gateway_first_byte_seconds", "Seconds to its first byte.");
   #inFlight = 0;
 
   /** `pools` counts the open connections to each host. */
@@ -47,29 +47,19 @@ export class Metrics {
     const hosts = new Set(this.#requests.targets(view).map((target) => target.split("/")[0]));
     const open = [...(this.sources.pools?.() ?? [])]
       .filter(([host]) => !view || hosts.has(host))
-      .map(([host, count]) => sample({ host }, count));
-    const families: [name: string, type: string, help: string, lines: Line[]][] = [
-      ["clm_gateway_requests_total", "counter", "Requests that have ended.", this.#requests.lines(view)],
-      ["clm_gateway_refusals_total", "counter", "Requests that ended with an error, by code.", this.#refusals.lines()],
-      ["clm_gateway_tokens_total", "counter", "Tokens used.", this.#tokens.lines(view)],
-      ["clm_gateway_usd_total", "counter", "US dollars spent, by known prices.", this.#usd.lines(view)],
-      ["clm_gateway_in_flight", "gauge", "Requests that have not ended.", [sample({}, this.#inFlight)]],
-      ["clm_gateway_request_seconds", "histogram", "Seconds to the last byte of an answer.", this.#took.lines(view)],
-      ["clm_gateway_first_byte_seconds", "histogram", "Seconds to its first byte.", this.#first.lines(view)],
-      ["clm_gateway_roads_open", "gauge", "Open connections to a host.", open],
-      ["process_start_time_seconds", "gauge", "Start of the process, since 1970.", [sample({}, startedAt)]],
-      ["process_resident_memory_bytes", "gauge", "Memory in use.", [sample({}, process.memoryUsage.rss())]],
-    ];
-    return families
-      .map(([name, type, help, lines]) =>
-        [
-          `# HELP ${name} ${help}`,
-          `# TYPE ${name} ${type}`,
-          ...lines.map(({ suffix, text }) => `${name}${suffix}${text}`),
-          "",
-        ].join("\n"),
-      )
-      .join("");
+      .map(([host, count]): Sample => [{ host }, count]);
+    return [
+      this.#requests.text(view),
+      this.#refusals.text(view),
+      this.#tokens.text(view),
+      this.#usd.text(view),
+      gauge("clm_gateway_in_flight", "Requests that have not ended.", [[{}, this.#inFlight]]),
+      this.#took.text(view),
+      this.#first.text(view),
+      gauge("clm_gateway_roads_open", "Open connections to a host.", open),
+      gauge("process_start_time_seconds", "Start of the process, since 1970.", [[{}, startedAt]]),
+      gauge("process_resident_memory_bytes", "Memory in use.", [[{}, process.memoryUsage.rss()]]),
+    ].join("");
   }
 }
 
@@ -79,16 +69,18 @@ const startedAt = Math.round(performance.timeOrigin) / 1000;
 // An agent's own code may be any text.
 const wellFormed = (code: string): string => (/^[a-z][a-z0-9_]{0,63}$/.test(code) ? code : "other");
 
-interface Line {
-  /** `_bucket`, `_sum` or `_count` of a histogram. */
-  suffix: string;
-  text: string;
-}
+/** The suffix is `_bucket`, `_sum` or `_count` in a histogram. */
+type Sample = [labels: Record<string, string>, value: number, suffix?: string];
 
-const sample = (labels: Record<string, string>, value: number, suffix = ""): Line => {
+const family = (name: string, type: string, help: string, samples: readonly Sample[]): string =>
+  [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((each) => line(name, each)), ""].join("\n");
+
+const gauge = (name: string, help: string, samples: readonly Sample[]): string => family(name, "gauge", help, samples);
+
+function line(name: string, [labels, value, suffix = ""]: Sample): string {
   const inside = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  return { suffix, text: `${inside.length > 0 ? `{${inside.join(",")}}` : ""} ${value}` };
-};
+  return `${name}${suffix}${inside.length > 0 ? `{${inside.join(",")}}` : ""} ${value}`;
+}
 
 const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
@@ -107,16 +99,14 @@ function kept<Kept>(labels: readonly string[], make: () => Kept) {
     all.set(id, fresh);
     return fresh.kept;
   };
-  const list = (view?: View) => [...all.values()].map(labelled).filter(({ labels }) => isSeen(labels.target, view));
-  const labelled = ({ values, kept }: { values: readonly string[]; kept: Kept }) => ({
-    labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? none])) as Record<string, string>,
-    kept,
-  });
+  const labelled = (values: readonly string[]): Record<string, string> =>
+    Object.fromEntries(labels.map((label, index) => [label, values[index] ?? none]));
+  const list = (view?: View) =>
+    [...all.values()]
+      .map(({ values, kept }) => ({ labels: labelled(values), kept }))
+      .filter(({ labels: { target } }) => !view || target === undefined || target === none || view.target(target));
   return { find, list };
 }
-
-const isSeen = (target: string | undefined, view: View | undefined): boolean =>
-  !view || target === undefined || target === none || view.target(target);
 
 function withoutKeys(labels: Record<string, string>, view: View | undefined): Record<string, string> {
   const { key } = labels;
@@ -124,26 +114,27 @@ function withoutKeys(labels: Record<string, string>, view: View | undefined): Re
   return { ...labels, key: "others" };
 }
 
-function counted(labels: readonly string[]) {
+function counted(name: string, help: string, labels: readonly string[]) {
   const { find, list } = kept(labels, () => ({ sum: 0 }));
   return {
     add(values: readonly string[], amount: number) {
       find(values).sum += amount;
     },
     targets: (view?: View): string[] => list(view).flatMap(({ labels: { target } }) => target ?? []),
-    lines(view?: View): Line[] {
+    text(view?: View): string {
       const sums = new Map<string, { labels: Record<string, string>; sum: number }>();
       for (const { labels, kept } of list(view)) {
         const shown = withoutKeys(labels, view);
         const id = Object.values(shown).join("\0");
         sums.set(id, { labels: shown, sum: (sums.get(id)?.sum ?? 0) + kept.sum });
       }
-      return [...sums.values()].map(({ labels, sum }) => sample(labels, sum));
+      const samples = [...sums.values()].map(({ labels, sum }): Sample => [labels, sum]);
+      return family(name, "counter", help, samples);
     },
   };
 }
 
-function timed() {
+function timed(name: string, help: string) {
   const { find, list } = kept(["target"], () => ({ counts: new Float64Array(steps.length + 1), sum: 0 }));
   return {
     add(target: string, seconds: number) {
@@ -153,14 +144,16 @@ function timed() {
       found.counts[at] = (found.counts[at] ?? 0) + 1;
       found.sum += seconds;
     },
-    lines: (view?: View): Line[] =>
-      list(view).flatMap(({ labels, kept: { counts, sum } }) => {
+    text(view?: View): string {
+      const samples = list(view).flatMap(({ labels, kept: { counts, sum } }): Sample[] => {
         let total = 0;
-        const buckets = [...counts].map((count, index) => {
+        const buckets = [...counts].map((count, index): Sample => {
           total += count;
-          return sample({ ...labels, le: String(steps[index] ?? "+Inf") }, total, "_bucket");
+          return [{ ...labels, le: String(steps[index] ?? "+Inf") }, total, "_bucket"];
         });
-        return [...buckets, sample(labels, sum, "_sum"), sample(labels, total, "_count")];
-      }),
+        return [...buckets, [labels, sum, "_sum"], [labels, total, "_count"]];
+      });
+      return family(name, "histogram", help, samples);
+    },
   };
 }
