@@ -1,6 +1,7 @@
-import { completionFrom } from "../agents/chat/completion.js";
+import { text } from "node:stream/consumers";
 import { waitFor } from "../async/wait.js";
 import { responseTo } from "../remote/http.js";
+import { objectFrom } from "../text/json-object.js";
 import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./exchange/directory.js";
 import type { GatewayParts } from "./exchange/gateway-parts.js";
 import { mayUse } from "./keys/rights.js";
@@ -64,9 +65,7 @@ async function askProxy(pool: UpstreamPool, signal: AbortSignal): Promise<string
   const connection = await pool.take(signal);
   const headers = { host: connection.authority };
   const answer = await responseTo({ agent: connection, path: "/v1/models", headers, signal });
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk);
-  const list = completionFrom(Buffer.concat(chunks).toString()) as { data?: { id?: unknown }[] } | undefined;
+  const list = objectFrom<{ data?: { id?: unknown }[] }>(await text(answer));
   if (answer.statusCode !== 200 || !Array.isArray(list?.data)) throw new Error("the proxy lists no models");
   return list.data.flatMap((each) => (typeof each?.id === "string" ? [each.id] : []));
 }

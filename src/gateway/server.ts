@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -96,7 +97,10 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
   });
   // Each request that waits behind another one on a connection listens for the connection's end.
   server.on(tls ? "secureConnection" : "connection", (socket: Socket) => void socket.setMaxListeners(0));
-  await listen(server, settings);
+  server.listen({ host: settings.address, port: settings.port, exclusive: true });
+  await once(server, "listening");
+  // For example too many open files; the client's connection fails.
+  server.on("error", () => {});
   const port = (server.address() as AddressInfo).port;
 
   const sweep = setInterval(
@@ -145,18 +149,6 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
 const usualTotal = 3_600_000;
 // Milliseconds for the lines of requests that were cut.
 const lastLines = 2000;
-
-function listen(server: Server, { address, port }: ServerSettings): Promise<void> {
-  return new Promise((listens, failed) => {
-    server.once("error", failed);
-    server.listen({ host: address, port, exclusive: true }, () => {
-      server.off("error", failed);
-      // For example too many open files; the client's connection fails.
-      server.on("error", () => {});
-      listens();
-    });
-  });
-}
 
 const silent = (milliseconds: number): Refusal =>
   new Refusal(504, "upstream_timeout", `The agent has sent nothing for ${milliseconds / 1000} s.`);

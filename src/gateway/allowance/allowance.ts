@@ -9,7 +9,6 @@ import { Account, twice } from "./account.js";
 import { believable } from "./claims.js";
 import { Histories } from "./histories.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
-import { costOf, isFree, type Price, priceOf } from "./price.js";
 import { type Amount, most, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
 
@@ -235,3 +234,18 @@ export class Allowance {
 
 const ownerOf = ({ key, estimate }: PendingCall) => ({ key: key.id, target: estimate.target });
 const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });
+
+/** Billionths of a dollar per token. */
+interface Price {
+  input: number;
+  output: number;
+}
+
+function priceOf({ input, output }: ModelFacts = {}): Price | undefined {
+  return input === undefined || output === undefined ? undefined : { input: input * 1000, output: output * 1000 };
+}
+
+const isFree = (price: Price | undefined): boolean => price?.input === 0 && price.output === 0;
+
+const costOf = (price: Price | undefined, { input, output }: { input: number; output: number }): number | undefined =>
+  price && Math.round(input * price.input + output * price.output);

@@ -36,15 +36,13 @@ const proxyPart = "/proxy/";
 
 export class Directory {
   readonly #byWord = new Map<string, ServedAgent>();
-  readonly #byName = new Map<string, ServedAgent[]>();
 
   constructor(readonly agents: readonly ServedAgent[]) {
     for (const agent of agents) this.#byWord.set(`${agent.host}/${agent.name}`, agent).set(agent.word, agent);
-    for (const agent of agents) this.#byName.set(agent.name, [...(this.#byName.get(agent.name) ?? []), agent]);
   }
 
   namesakes(name: string): readonly ServedAgent[] {
-    return this.#byName.get(name) ?? [];
+    return this.agents.filter((agent) => agent.name === name);
   }
 
   /** `agent`, `host/agent`, or one of them with `/proxy/MODEL`; a model's name may have slashes too. */

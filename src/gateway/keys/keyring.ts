@@ -5,7 +5,7 @@ import type { Secrets } from "../../state/secrets.js";
 import { stampOf } from "../../state/state-file.js";
 import { defined } from "../../text/defined.js";
 import { formerOpens, type GatewayKey, stateOf } from "../request/key.js";
-import { Refusal } from "../request/refusal.js";
+import { Refusal, unauthorized } from "../request/refusal.js";
 import { type SessionScope, scopesWith } from "../request/session-scope.js";
 import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
 
@@ -138,23 +138,24 @@ export class Keyring {
     const state = stateOf(key, this.now());
     if (state === "active") return undefined;
     const how = state === "revoked" ? `was revoked at ${key.revoked_at}` : `expired at ${key.expires_at}`;
-    return refused(`${state}_api_key`, `This key (${key.name}) ${how}. Create another with: clm gateway key create`);
+    return unauthorized(
+      `${state}_api_key`,
+      `This key (${key.name}) ${how}. Create another with: clm gateway key create`,
+    );
   }
 }
 
-const refused = (code: string, message: string) => new Refusal(401, code, message);
-
 const missing = () =>
-  refused(
+  unauthorized(
     "missing_api_key",
     "No key was sent. Send one as 'Authorization: Bearer …'; create it with: clm gateway key create",
   );
 
 const signatureRequired = ({ name }: GatewayKey) =>
-  refused(
+  unauthorized(
     "signature_required",
     `Requests with this key (${name}) must be signed, and must not contain the key. For tools that cannot sign: clm gateway sign-proxy`,
   );
 
 const unknown = () =>
-  refused("invalid_api_key", "This is not a key of this gateway. List its keys with: clm gateway key list");
+  unauthorized("invalid_api_key", "This is not a key of this gateway. List its keys with: clm gateway key list");

@@ -41,8 +41,8 @@ const ofProxy = "/proxy";
  */
 export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>
   agents.some((pattern) => {
-    if (!proxied) return !pattern.endsWith(ofProxy) && matchesAgent(pattern, host, name);
-    return pattern.endsWith(ofProxy) && matchesAgent(pattern.slice(0, -ofProxy.length), host, name);
+    const agent = proxied ? pattern.slice(0, -ofProxy.length) : pattern;
+    return pattern.endsWith(ofProxy) === proxied && matchesAgent(agent, host, name);
   });
 
 /** A pattern without a host matches the agent's name on any host. */

@@ -33,6 +33,8 @@ export class Refusal extends Error {
   }
 }
 
+export const unauthorized = (code: string, message: string): Refusal => new Refusal(401, code, message);
+
 export const shuttingDown = (): Refusal =>
   new Refusal(503, "shutting_down", "The gateway is being stopped.", { retryAfter: 5 });
 

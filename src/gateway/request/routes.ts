@@ -26,11 +26,12 @@ export const leavesLine = (path: string, headers: IncomingHttpHeaders): boolean 
 export const isOurs = (path: string): boolean => onlyPost.includes(path) || onlyGet.has(path);
 
 export function routeOf(method: string, path: string): Route {
-  if (onlyPost.includes(path)) return method === "POST" ? talk : wrongMethod("POST");
-  const route = onlyGet.get(path) ?? modelIn(path);
+  const isPost = onlyPost.includes(path);
+  const route = isPost ? talk : (onlyGet.get(path) ?? modelIn(path));
   if (!route)
     throw new Refusal(404, "unknown_path", "There is nothing at this path. The base URL for tools ends in /v1.");
-  return method === "GET" || method === "HEAD" ? route : wrongMethod("GET, HEAD");
+  if (isPost ? method === "POST" : method === "GET" || method === "HEAD") return route;
+  throw new MethodRefusal(isPost ? "POST" : "GET, HEAD");
 }
 
 /** The name may have slashes, plain or encoded. */
@@ -47,8 +48,4 @@ export class MethodRefusal extends Refusal {
   constructor(readonly allow: string) {
     super(405, "method_not_allowed", `Only ${allow} is answered here.`);
   }
-}
-
-function wrongMethod(allow: string): never {
-  throw new MethodRefusal(allow);
 }

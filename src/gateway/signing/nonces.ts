@@ -2,7 +2,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { cannotWrite } from "../../state/disk-fault.js";
-import { Refusal } from "../request/refusal.js";
+import { Refusal, unauthorized } from "../request/refusal.js";
 import { NonceFile } from "./nonce-file.js";
 import { unixSeconds, window } from "./sign.js";
 
@@ -176,7 +176,7 @@ export class Nonces {
 }
 
 const replayed = (): Refusal =>
-  new Refusal(401, "request_replayed", "The nonce of this request was used before. Sign each request with a new one.");
+  unauthorized("request_replayed", "The nonce of this request was used before. Sign each request with a new one.");
 
 const unavailable = (why: string, retryAfter?: number, cause?: unknown): Refusal =>
   new Refusal(503, "nonces_unavailable", why, { retryAfter, cause });

@@ -1,19 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import {
-  createServer,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import * as http from "node:http";
+import * as https from "node:https";
 import { pipeline } from "node:stream";
 import type { Secret } from "../../secret.js";
 import { readBody } from "../request/read-body.js";
-import { Refusal } from "../request/refusal.js";
+import { Refusal, unauthorized } from "../request/refusal.js";
 import { type CoveredHeaders, type Signer, signedHeaders } from "./sign.js";
 
 export interface RelayOptions {
@@ -27,9 +18,9 @@ export interface RelayOptions {
 }
 
 /** Signs the requests of tools, passes them to a gateway and streams the answers back. Does not listen yet. */
-export function relay(relaying: RelayOptions): Server {
+export function relay(relaying: RelayOptions): http.Server {
   const send = sender(relaying);
-  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+  const pass = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     try {
@@ -43,29 +34,28 @@ export function relay(relaying: RelayOptions): Server {
       if (!gone.signal.aborted) refuse(request, response, error);
     }
   };
-  return createServer(pass).on("checkContinue", pass);
+  return http.createServer(pass).on("checkContinue", pass);
 }
 
 function sender({ signer: { id, secret }, to, now, covered }: RelayOptions) {
   const secure = to.protocol === "https:";
-  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const { Agent, request } = secure ? https : http;
   const port = to.port === "" ? (secure ? 443 : 80) : Number(to.port);
-  const place = { hostname: to.hostname.replace(/^\[|\]$/g, ""), port, agent };
+  const place = { hostname: to.hostname.replace(/^\[|\]$/g, ""), port, agent: new Agent({ keepAlive: true }) };
 
-  return (asked: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> => {
+  return (asked: http.IncomingMessage, body: Buffer, signal: AbortSignal): Promise<http.IncomingMessage> => {
     const { method = "GET", url = "/" } = asked;
     const had = asked.headers["content-length"] ?? asked.headers["transfer-encoding"];
     const sentOn = passedOn(asked.headers, isOurs);
-    const headers: OutgoingHttpHeaders = {
+    const headers: http.OutgoingHttpHeaders = {
       ...sentOn,
       host: to.host,
       ...(had !== undefined && { "content-length": body.length }),
       ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), headers: sentOn, covered }),
     };
-    const once = (again: boolean): Promise<IncomingMessage> =>
+    const once = (again: boolean): Promise<http.IncomingMessage> =>
       new Promise((done, failed) => {
-        const options = { ...place, method, path: url, headers, signal };
-        const sent = secure ? httpsRequest(options) : httpRequest(options);
+        const sent = request({ ...place, method, path: url, headers, signal });
         let answered = false;
         sent.on("response", (answer) => {
           answered = true;
@@ -91,20 +81,19 @@ const ofConnection = new Set([
 const isOurs = (name: string): boolean =>
   ["authorization", "host", "expect"].includes(name) || name.startsWith("x-clm-");
 
-function passedOn(headers: IncomingHttpHeaders, without?: (name: string) => boolean): IncomingHttpHeaders {
+function passedOn(headers: http.IncomingHttpHeaders, without?: (name: string) => boolean): http.IncomingHttpHeaders {
   const named = new Set((headers.connection ?? "").toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !ofConnection.has(name) && !named.has(name) && !without?.(name)),
   );
 }
 
-function mustBeTool({ headers, url = "" }: IncomingMessage, local: Secret | undefined): void {
+function mustBeTool({ headers, url = "" }: http.IncomingMessage, local: Secret | undefined): void {
   if (!url.startsWith("/")) throw new Refusal(400, "bad_target", "This proxy signs requests to one gateway only.");
   if (local) {
     const [, bearer = ""] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
     if (timingSafeEqual(digest(bearer), digest(local.reveal()))) return;
-    throw new Refusal(
-      401,
+    throw unauthorized(
       "local_key_invalid",
       "Send the local key of clm gateway sign-proxy as the bearer: the one that it printed when it started.",
     );
@@ -118,7 +107,7 @@ function mustBeTool({ headers, url = "" }: IncomingMessage, local: Secret | unde
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 const isHere = (host = ""): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host);
 
-function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+function refuse(request: http.IncomingMessage, response: http.ServerResponse, error: unknown): void {
   const refusal =
     error instanceof Refusal ? error : new Refusal(500, "sign_proxy_failed", "clm gateway sign-proxy failed.");
   if (response.headersSent) {

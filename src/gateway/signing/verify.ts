@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../secret.js";
 import type { Keyring, Signing } from "../keys/keyring.js";
 import type { GatewayKey } from "../request/key.js";
-import { Refusal } from "../request/refusal.js";
+import { Refusal, unauthorized } from "../request/refusal.js";
 import type { Nonces } from "./nonces.js";
 import {
   type CoveredHeaders,
@@ -87,8 +87,7 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
   const given = partNames.map((part) => [part, headers[headerNames[part]]] as const);
   const missing = given.flatMap(([part, value]) => (value === undefined ? headerNames[part] : []));
   if (missing.length > 0) {
-    throw new Refusal(
-      401,
+    throw unauthorized(
       "signature_missing",
       `This request must be signed, and lacks ${missing.join(", ")}. For tools that cannot sign: clm gateway sign-proxy`,
     );
@@ -101,8 +100,7 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
 function mustHaveNone(covered: CoveredHeaders, headers: IncomingHttpHeaders): void {
   const unsigned = covered.filter((name) => headers[name] !== undefined);
   if (unsigned.length === 0) return;
-  throw new Refusal(
-    401,
+  throw unauthorized(
     "signature_incomplete",
     `A signature of version 1 does not cover ${unsigned.join(", ")}. Sign with version 2 (docs/gateway.md), or omit it.`,
   );
@@ -110,8 +108,7 @@ function mustHaveNone(covered: CoveredHeaders, headers: IncomingHttpHeaders): vo
 
 // Does not say what is wrong: a caller who has the key can sign again, and others should not learn it.
 const invalid = (): Refusal =>
-  new Refusal(
-    401,
+  unauthorized(
     "signature_invalid",
     "The signature of this request is invalid. List the keys, and which of them sign, with: clm gateway key list",
   );
@@ -120,8 +117,7 @@ function mustBeRecent(stamp: number, now: number): void {
   const apart = now - stamp;
   if (Math.abs(apart) <= window) return;
   const which = apart > 0 ? "before" : "after";
-  throw new Refusal(
-    401,
+  throw unauthorized(
     "signature_stale",
     `This request was signed ${Math.abs(apart)} s ${which} the gateway's time; at most ${window} s are accepted: ` +
       "either it was delayed, or the clocks differ.",
