@@ -10,7 +10,7 @@ import type { Models } from "./models.js";
 import type { GatewayKey } from "./request/key.js";
 import { type ModelRequest, parseModelRequest } from "./request/model-request.js";
 import { maxBodyBytes, readBody, tooLarge } from "./request/read-body.js";
-import { Refusal } from "./request/refusal.js";
+import { Refusal, wrongModel } from "./request/refusal.js";
 import { type Route, routeOf } from "./request/routes.js";
 import { type ScopedIds, scopedIds, unscopedIds } from "./request/scoped-ids.js";
 import { type SessionIds, sessionIdsIn } from "./request/session-ids.js";
@@ -61,9 +61,9 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   const proxy = proxied === undefined ? undefined : agent.proxy;
   const { paths, maxBodyBytes } = proxy ?? dialect;
   if (!paths.includes(call.path)) throw notSupported(call.path, call.target);
-  // An agent's own headers mean nothing to the provider behind its proxy.
+  // The provider behind an agent's proxy has no sessions: the agent's own headers mean nothing to it.
   const named = sessionIdsIn(request.headers, asked.members, proxy ? {} : dialect.sessionHeaders);
-  const ids = proxy ? onlyIdempotencyKey(named, agent) : idsFor(exchange, key, named, agent, asked.members);
+  const ids = proxy ? unscopedIds(named, dialect) : idsFor(exchange, key, named, agent, asked.members);
   const whole = !proxy && !agent.streams && asked.members.stream === true;
   const changes = {
     ...ids.members,
@@ -112,10 +112,6 @@ function idsFor(
   const scope = parts.keyring.scopeOf(key);
   return scope ? scopedIds(named, members, scope, dialect) : unscopedIds(named, dialect);
 }
-
-/** The provider behind a proxy has no sessions. */
-const onlyIdempotencyKey = ({ idempotencyKey }: SessionIds, { dialect }: ServedAgent): ScopedIds =>
-  unscopedIds(idempotencyKey === undefined ? {} : { idempotencyKey }, dialect);
 
 /** A request for an unknown path is logged with its key, if that is known. */
 function routed({ call, parts, request }: Exchange): Route {
@@ -218,19 +214,17 @@ const viewOf = (key: GatewayKey): View => ({
 
 const ambiguous = (agents: readonly ServedAgent[]): Refusal => {
   const words = agents.map(({ word }) => `\`${word}\``).join(", ");
-  return new Refusal(404, "model_not_found", `Several agents have this name. Ask for one of ${words}.`, {
-    param: "model",
-  });
+  return wrongModel(404, "model_not_found", `Several agents have this name. Ask for one of ${words}.`);
 };
 
 /** The same for an unknown model and one that the key may not use, so that the key does not learn that it exists. */
 function noSuchModel(word: string): Refusal {
   const what = isSpeakable(word) ? `The model \`${word}\`` : "The model";
   const text = `${what} does not exist or this key may not use it. GET /v1/models lists the models of this key.`;
-  return new Refusal(404, "model_not_found", text, { param: "model" });
+  return wrongModel(404, "model_not_found", text);
 }
 
 const noHost = (): Refusal => new Refusal(400, "missing_host", "The request has no Host header.");
 
 const notSupported = (path: string, target: string): Refusal =>
-  new Refusal(404, "not_supported_by_target", `${target} does not answer ${path}.`, { param: "model" });
+  wrongModel(404, "not_supported_by_target", `${target} does not answer ${path}.`);

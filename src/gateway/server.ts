@@ -156,16 +156,17 @@ const silent = (milliseconds: number): Refusal =>
 const endless = (milliseconds: number): Refusal =>
   new Refusal(504, "answer_deadline", `The answer did not end within ${milliseconds / 1000} s.`);
 
+/** By the code of Node's error. */
+const unparsable: Record<string, [status: string, code: string]> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "headers_too_large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "request_timeout"],
+};
+
 /** Bytes that are not HTTP get an error in OpenAI's shape, and have no line in the log. */
 function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   // Nothing can be sent to a client that has not finished its TLS handshake.
   if (!/^(HPE_|ERR_HTTP_)/.test(error.code ?? "") || !socket.writable) return void socket.destroy();
-  const [status, code]: [string, string] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", "headers_too_large"]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ["408 Request Timeout", "request_timeout"]
-        : ["400 Bad Request", "invalid_http"];
+  const [status, code] = unparsable[error.code ?? ""] ?? ["400 Bad Request", "invalid_http"];
   refuseOn(socket, status, new Refusal(400, code, "The request cannot be parsed."));
 }
 

@@ -14,14 +14,8 @@ export interface ClaimLimits {
 
 /** Caps what an agent reports: a call takes at most the window, about one a second. The report is kept as `claimed`. */
 export function believable(tokens: Tokens, { window = defaultWindow, took }: ClaimLimits): Tokens {
-  const most = window * Math.min(mostModelCalls, 1 + Math.max(0, took) / 1000);
+  const most = Math.floor(window * Math.min(mostModelCalls, 1 + Math.max(0, took) / 1000));
   const { input, output } = tokens;
   if (input <= most && output <= most) return tokens;
-  const whole = Math.floor(most);
-  return {
-    ...tokens,
-    input: Math.min(input, whole),
-    output: Math.min(output, whole),
-    claimed: { input, output },
-  };
+  return { ...tokens, input: Math.min(input, most), output: Math.min(output, most), claimed: { input, output } };
 }

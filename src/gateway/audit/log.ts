@@ -42,7 +42,6 @@ export class RequestLog {
   readonly #now: () => Date;
   readonly #isOurs: () => boolean;
   #waiting: PendingLine[] = [];
-  #scheduled = false;
   /** Why lines cannot be written now. */
   #trouble: Refusal | undefined;
   /** Why lines will never be written again: another gateway has the lock. */
@@ -107,7 +106,8 @@ export class RequestLog {
       return undefined;
     }
     const line = requestLine(call, outcome);
-    this.#writeSoon();
+    // All lines of one turn of the loop go out in one write to each file.
+    if (this.#waiting.length === 0) setImmediate(() => this.#writeAll());
     return new Promise<number>((written, refused) => this.#waiting.push({ id: call.id, line, written, refused }));
   }
 
@@ -153,15 +153,7 @@ export class RequestLog {
     if (!this.inFlight.has(id)) this.ledger.missed(1);
   }
 
-  /** All lines of one turn of the loop go out in one write to each file. */
-  #writeSoon(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#writeAll());
-  }
-
   #writeAll(): void {
-    this.#scheduled = false;
     this.#writeWaiting();
     this.inFlight.flush();
   }

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { current } from "./files.js";
 import { type LogReader, requestIn, seqOf } from "./log-reader.js";
+import { inodeOf, type LogFile, openFiles } from "./open-files.js";
 import type { RequestLine } from "./request-line.js";
-import { inodeOf, type LogFile, openFiles } from "./snapshot.js";
 
 /** Oldest first. Skips damaged lines (`verifyRequestLog` reports them) and a line that is still being written. */
 export async function* readRequestLines(
@@ -79,7 +79,7 @@ export async function* followRequestLines(
       const { ino } = await handle.stat();
       // Checked before reading, so that lines written until the file was put away are read once more.
       for (let isCurrent = true; isCurrent && !signal.aborted; ) {
-        isCurrent = file.name === current && (await inodeOf(join(dir, current))) === ino;
+        isCurrent = file.name === current && inodeOf(join(dir, current)) === ino;
         for await (const line of linesFrom(reader, next)) {
           next = line.seq + 1;
           yield line;

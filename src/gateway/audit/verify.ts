@@ -3,7 +3,7 @@ import { beginning, type ChainLink, entriesText, objectionTo, objectionToEnd } f
 import { current, oldFiles } from "./files.js";
 import { type Head, readHead } from "./head.js";
 import { unsealed } from "./log-reader.js";
-import { type LogFile, openFiles } from "./snapshot.js";
+import { type LogFile, openFiles } from "./open-files.js";
 
 export interface BadPlace {
   file: string;

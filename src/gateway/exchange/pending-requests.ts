@@ -54,15 +54,11 @@ export class PendingRequests {
   }
 }
 
-const tooMany = (): Refusal =>
-  new Refusal(
-    429,
-    "too_many_pending",
-    "This key's waiting requests have reached the gateway's limit; try again shortly.",
-    {
-      retryAfter: 2,
-    },
-  );
+const retry = { retryAfter: 2 };
 
-const full = (): Refusal =>
-  new Refusal(503, "gateway_full", "The gateway is full; try again shortly.", { retryAfter: 2 });
+function tooMany(): Refusal {
+  const text = "This key's waiting requests have reached the gateway's limit; try again shortly.";
+  return new Refusal(429, "too_many_pending", text, retry);
+}
+
+const full = (): Refusal => new Refusal(503, "gateway_full", "The gateway is full; try again shortly.", retry);

@@ -1,7 +1,7 @@
 import { jsonExcess } from "../../text/json-limits.js";
 import { isRecord } from "../../text/record.js";
 import { bytesPerToken, tokensInBytes } from "../../text/tokens.js";
-import { Refusal } from "./refusal.js";
+import { Refusal, wrongModel } from "./refusal.js";
 
 /** The members of a request that decide how it is passed on. */
 export interface ModelRequest {
@@ -19,14 +19,10 @@ export function parseModelRequest(body: Buffer): ModelRequest {
   const said = parsed(body);
   const { model } = said;
   if (typeof model !== "string" || model === "") {
-    throw new Refusal(400, "missing_model", "The body must name a `model`, as GET /v1/models lists them.", {
-      param: "model",
-    });
+    throw wrongModel(400, "missing_model", "The body must name a `model`, as GET /v1/models lists them.");
   }
   if (model.length > longestModel) {
-    throw new Refusal(400, "invalid_model", `A model's name has at most ${longestModel} characters.`, {
-      param: "model",
-    });
+    throw wrongModel(400, "invalid_model", `A model's name has at most ${longestModel} characters.`);
   }
   const most = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
   return {

@@ -35,6 +35,9 @@ export class Refusal extends Error {
 
 export const unauthorized = (code: string, message: string): Refusal => new Refusal(401, code, message);
 
+export const wrongModel = (status: number, code: string, message: string): Refusal =>
+  new Refusal(status, code, message, { param: "model" });
+
 export const shuttingDown = (): Refusal =>
   new Refusal(503, "shutting_down", "The gateway is being stopped.", { retryAfter: 5 });
 

@@ -18,7 +18,6 @@ export class PooledConnection extends Agent {
   over = false;
   /** Takes no new request; closes after the current one. */
   retired = false;
-  #closed = false;
   readonly #drop = () => this.destroy();
 
   constructor(
@@ -36,9 +35,7 @@ export class PooledConnection extends Agent {
     stream.on("free", () => {
       if (!this.over) events.free(this);
     });
-    stream.on("close", () => {
-      if (this.#closed) return;
-      this.#closed = true;
+    stream.once("close", () => {
       this.over = true;
       events.closed(this);
     });

@@ -142,12 +142,12 @@ export class UpstreamPool {
     const until = Date.now() + this.#options.timeout;
     for (;;) {
       const generation = this.#current;
-      const { endpoint, stream } = (await this.#openStream(until, generation)) ?? {};
-      if (!endpoint || !stream) continue;
-      if (generation !== this.#current) {
-        stream.destroy();
+      const opened = await this.#openStream(until, generation);
+      if (!opened || generation !== this.#current) {
+        opened?.stream.destroy();
         continue;
       }
+      const { endpoint, stream } = opened;
       const events = {
         free: (connection: PooledConnection) => this.#free(connection),
         closed: (connection: PooledConnection) => this.#closed(connection),

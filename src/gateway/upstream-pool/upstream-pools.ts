@@ -41,12 +41,14 @@ export class UpstreamPools {
       known.mark = mark;
       return known.pool;
     }
+    const hostBreaker = this.#breakers.get(host) ?? new Breaker();
+    this.#breakers.set(host, hostBreaker);
     const { connect, onAttempt, ...options } = this.options;
     const pool = new UpstreamPool({
       ...options,
       ...defined({ idleTimeout }),
       title: `${name} on ${host}`,
-      hostBreaker: this.#breakerOf(host),
+      hostBreaker,
       connect: (stop) => connect({ host, name, proxy }, stop),
       onAttempt: (error) => onAttempt?.(host, error),
     });
@@ -64,11 +66,5 @@ export class UpstreamPools {
   close(): void {
     clearInterval(this.#sweep);
     for (const { pool } of this.#pools.values()) pool.close();
-  }
-
-  #breakerOf(host: string): Breaker {
-    const breaker = this.#breakers.get(host) ?? new Breaker();
-    this.#breakers.set(host, breaker);
-    return breaker;
   }
 }

@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { constants, statSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../../state/disk-fault.js";
 import { unreadable } from "../../state/state-file.js";
@@ -47,7 +47,7 @@ async function filesUntil(dir: string, newest: FileHandle | undefined): Promise<
   const files: LogFile[] = [];
   const ino = newest && (await newest.stat()).ino;
   for (const old of oldFiles(dir)) {
-    if (ino !== undefined && (await inodeOf(join(dir, old.name))) === ino) break;
+    if (ino !== undefined && inodeOf(join(dir, old.name)) === ino) break;
     files.push(old);
   }
   if (newest) files.push({ name: current, first: undefined });
@@ -63,11 +63,4 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-export async function inodeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).ino;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
+export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
