@@ -8,14 +8,6 @@ import { mayUse } from "./keys/rights.js";
 import type { GatewayKey } from "./request/key.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
-/** As in OpenAI's list. */
-export interface Model {
-  id: string;
-  object: "model";
-  created: number;
-  owned_by: "clm";
-}
-
 // Milliseconds. A proxy that does not answer in time is left out.
 const maxAge = 60_000;
 const timeout = 2000;
@@ -26,7 +18,7 @@ export class Models {
 
   constructor(private readonly parts: Pick<GatewayParts, "upstreamPool">) {}
 
-  async list({ agents }: Directory, key: GatewayKey): Promise<Model[]> {
+  async list({ agents }: Directory, key: GatewayKey) {
     const all = agents.map(async (agent) => {
       const proxied = agent.proxy && mayUse(key, { ...agent, proxied: true }) ? await this.#proxiedBy(agent) : [];
       const own = mayUse(key, agent) ? [agent.word] : [];
@@ -35,7 +27,7 @@ export class Models {
     return (await Promise.all(all)).flat();
   }
 
-  async find(fleet: Directory, key: GatewayKey, id: string): Promise<Model | undefined> {
+  async find(fleet: Directory, key: GatewayKey, id: string) {
     const found = fleet.find(id);
     if (!found || !mayUse(key, usableOf(found))) return undefined;
     const { agent, proxied } = found;
@@ -59,7 +51,8 @@ export class Models {
   }
 }
 
-const model = (id: string, { created }: ServedAgent): Model => ({ id, object: "model", created, owned_by: "clm" });
+/** As in OpenAI's list. */
+const model = (id: string, { created }: ServedAgent) => ({ id, object: "model", created, owned_by: "clm" });
 
 async function askProxy(pool: UpstreamPool, signal: AbortSignal): Promise<string[]> {
   const connection = await pool.take(signal);

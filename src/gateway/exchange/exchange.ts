@@ -88,8 +88,9 @@ export class Exchange {
   async conclude(ending: Ending, answered: string | Buffer = ""): Promise<Refusal | undefined> {
     this.#over = true;
     const took = performance.now() - this.#began;
-    const counted = this.#settled(ending.tokens, took);
-    const { asked } = this;
+    const { asked, reservation, stored } = this;
+    const counted = ending.tokens && reservation?.settle(ending.tokens, { took, ids: stored });
+    if (!ending.tokens) reservation?.release();
     const bodies = asked === undefined ? undefined : { asked, answered: this.#loggable(answered.toString()) };
     const whole: CallOutcome = { ...ending, ...counted, first: this.#first, took, bodies };
     let trouble: Refusal | undefined;
@@ -100,12 +101,6 @@ export class Exchange {
     }
     this.parts.metrics.ended(this.call, trouble ? { ...whole, status: trouble.status, code: trouble.code } : whole);
     return trouble;
-  }
-
-  #settled(tokens: CallOutcome["tokens"], took: number): Pick<CallOutcome, "tokens" | "usd"> {
-    if (tokens) return this.reservation?.settle(tokens, { took, ids: this.stored }) ?? {};
-    this.reservation?.release();
-    return {};
   }
 
   /** Sends a whole answer, after its line is written. */

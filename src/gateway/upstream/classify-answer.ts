@@ -29,7 +29,7 @@ export function classifyAnswer(
       const response = tap.response === undefined ? undefined : ids.response(tap.response);
       return { ending, body: withResponseId(agent.dialect.rewriteResponse(body), ids.response), response };
     }
-    return { refusal: failedCall(failure, redact), tokens: tap.failedTokens() };
+    return { refusal: failedCall(failure, redact), tokens: tap.reported };
   }
   const said = completionFrom(body.toString());
   if (status === 401 || status === 403) return { refusal: refusedOurs(said, proxied, redact) };

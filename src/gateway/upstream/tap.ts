@@ -145,23 +145,19 @@ export class StreamTap {
 
 export class WholeTap {
   readonly response: string | undefined;
+  readonly reported: Tokens | undefined;
   readonly #text: string;
   readonly #said: Completion | undefined;
-  readonly #reported: Tokens | undefined;
 
   constructor(body: Buffer) {
     this.#text = body.toString("utf8");
     this.#said = completionFrom(this.#text);
-    this.#reported = tokensReported(this.#said?.usage);
+    this.reported = tokensReported(this.#said?.usage);
     this.response = stringIn((this.#said as ResponseObject | undefined)?.id);
   }
 
   tokens(input: number): Tokens {
-    return this.#reported ?? estimated(input, this.#outputBytes());
-  }
-
-  failedTokens(): Tokens | undefined {
-    return this.#reported;
+    return this.reported ?? estimated(input, this.#outputBytes());
   }
 
   failure(headers: Record<string, string>, signs: FailureSigns): AnswerFailure | undefined {
