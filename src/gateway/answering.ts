@@ -118,21 +118,13 @@ function routed({ call, parts, request }: Exchange): Route {
   try {
     return routeOf(call.method, call.path);
   } catch (refusal) {
-    const key = knownIn(parts, request);
-    if (key) {
-      call.key = key;
-      parts.allowance.count(key);
+    try {
+      call.key = parts.keyring.whose(bearerIn(request));
+    } catch {
+      // The path is unknown to everybody, so the key does not matter for the answer.
     }
+    if (call.key) parts.allowance.count(call.key);
     throw refusal;
-  }
-}
-
-/** Undefined without a valid key: the path is unknown to everybody, so the key does not matter for the answer. */
-function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): GatewayKey | undefined {
-  try {
-    return keyring.whose(bearerIn(request));
-  } catch {
-    return undefined;
   }
 }
 

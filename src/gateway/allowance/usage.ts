@@ -57,7 +57,7 @@ export class Usage {
   take(line: UsageLine): void {
     this.tally.take(line);
     const { tokens, nano } = amountOf(line);
-    if (line.key) this.owe(line.key.id, { tokens: -tokens, nano: -nano });
+    if (line.key && (tokens > 0 || nano > 0)) this.owe(line.key.id, { tokens: -tokens, nano: -nano });
     this.#save.changed();
   }
 
