@@ -1,11 +1,10 @@
 import type { Readable } from "node:stream";
-import type { Fault } from "../errors.js";
 
 export interface ReadOptions {
   signal: AbortSignal;
   /** Throws `tooMuch` above this. */
   maxBytes: number;
-  tooMuch: () => Fault;
+  tooMuch: () => Error;
 }
 
 export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuch }: ReadOptions): Promise<Buffer> {

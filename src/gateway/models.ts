@@ -1,4 +1,4 @@
-import { text } from "node:stream/consumers";
+import { readAll } from "../async/read-all.js";
 import { waitFor } from "../async/wait.js";
 import { responseTo } from "../remote/http.js";
 import { objectFrom } from "../text/json-object.js";
@@ -11,6 +11,7 @@ import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 // Milliseconds. A proxy that does not answer in time is left out.
 const maxAge = 60_000;
 const timeout = 2000;
+const maxBytes = 1 << 20;
 
 /** The models that keys may use: agents, and the models their proxies list, which are remembered for a minute. */
 export class Models {
@@ -58,7 +59,8 @@ async function askProxy(pool: UpstreamPool, signal: AbortSignal): Promise<string
   const connection = await pool.take(signal);
   const headers = { host: connection.authority };
   const answer = await responseTo({ agent: connection, path: "/v1/models", headers, signal });
-  const list = objectFrom<{ data?: { id?: unknown }[] }>(await text(answer));
+  const body = await readAll(answer, { signal, maxBytes, tooMuch: () => new Error("the list is too long") });
+  const list = objectFrom<{ data?: { id?: unknown }[] }>(body.toString());
   if (answer.statusCode !== 200 || !Array.isArray(list?.data)) throw new Error("the proxy lists no models");
   return list.data.flatMap((each) => (typeof each?.id === "string" ? [each.id] : []));
 }

@@ -108,8 +108,13 @@ export class Exchange {
     if (this.#over) return;
     this.begun();
     const trouble = await this.conclude(ending, body);
-    if (trouble) this.#send(trouble.status, headersOf(trouble), trouble.body());
+    if (trouble) this.sendRefusal(trouble);
     else this.#send(ending.status, headers, body);
+  }
+
+  /** Of a concluded exchange. */
+  sendRefusal(refusal: Refusal): void {
+    this.#send(refusal.status, headersOf(refusal), refusal.body());
   }
 
   async refuse(error: unknown, tokens?: CallOutcome["tokens"]): Promise<void> {

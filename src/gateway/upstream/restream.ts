@@ -21,10 +21,14 @@ export function restream(exchange: Exchange, from: AnswerKind) {
   }, parts.keepalive ?? untilKeepalive);
   const stop = () => clearInterval(timer);
   response.once("close", stop);
+  const end = (events: string) => {
+    response.end(events);
+    exchange.cutUnread();
+  };
   /** In the stream, where one has begun. */
   const fail = (refusal: Refusal) => {
-    if (response.headersSent) return response.end(failedStream(refusal, from));
-    return response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
+    if (response.headersSent) end(failedStream(refusal, from));
+    else exchange.sendRefusal(refusal);
   };
 
   async function refuse(refusal: Refusal, tokens?: Tokens): Promise<void> {
@@ -43,9 +47,9 @@ export function restream(exchange: Exchange, from: AnswerKind) {
     }
     exchange.begun();
     const trouble = await exchange.conclude(ending, body);
-    if (trouble) return void fail(trouble);
+    if (trouble) return fail(trouble);
     begin(headers);
-    response.end(from === "responses" ? responseAsStream(body) : chatAsStream(body));
+    end(from === "responses" ? responseAsStream(body) : chatAsStream(body));
   }
 
   return { stop, refuse, answer };

@@ -363,9 +363,12 @@ describe("answers of the gateway itself", () => {
     expect(lists).toBe(1);
   });
 
-  it("leaves out a proxy that does not answer", async () => {
+  it.each<[string, Responder]>([
+    ["does not answer", (response) => void response.destroy()],
+    ["lists too much", says(JSON.stringify({ data: [{ id: "x".repeat(1 << 20) }] }))],
+  ])("leaves out a proxy that %s", async (_, responder) => {
     const agents = [served({ proxy: { provider: "nous", paths: [], maxBodyBytes: 1 } })];
-    const { gateway } = await between((response) => void response.destroy(), { agents });
+    const { gateway } = await between(responder, { agents });
     const { status, text } = await ask(gateway, "/v1/models");
     expect([status, JSON.parse(text).data.map(({ id }: { id: string }) => id)]).toEqual([200, ["ada"]]);
   });
@@ -691,9 +694,13 @@ describe("answers of the agent that are failures", () => {
     expect(gateway.lines).toMatchObject([{ ending: { status: 502 } }]);
   });
 
-  it("more than its caller reads", async () => {
-    const { gateway } = await between(says("x".repeat(15_000_000)), { settings: { traffic: { unread: 50 } } });
-    const { answer } = await begin(gateway, "/v1/chat/completions", { body: chat() });
+  it.each([
+    ["an answer", true, "x".repeat(15_000_000)],
+    ["a stream made of a whole answer", false, completion("x".repeat(15_000_000))],
+  ])("%s of more than its caller reads", async (_, streams, text) => {
+    const agents = [served({ streams })];
+    const { gateway } = await between(says(text), { agents, settings: { traffic: { unread: 50 } } });
+    const { answer } = await begin(gateway, "/v1/chat/completions", { body: chat({ stream: !streams }) });
     const closed = new Promise((resolve) => answer.on("close", resolve).on("error", () => {}));
     // Nothing is read for a while; then only data in flight arrives.
     await new Promise((resolve) => setTimeout(resolve, 1000));
