@@ -37,8 +37,6 @@ const sizeOf = (entries: readonly LogEntry[]): number =>
   entries.reduce((sum, { text }) => sum + text.length + overhead, 0);
 
 export class AgentLog {
-  readonly target: AgentTarget;
-  readonly #options: AgentLogOptions;
   readonly #assemblers = new Map<string, EntryAssembler>();
   readonly #entries = new Map<string, AgentLogEntry[]>();
   readonly #lastLines = new Map<string, string[]>();
@@ -53,9 +51,10 @@ export class AgentLog {
   #size = 0;
   #overflowed = false;
 
-  constructor(options: AgentLogOptions) {
-    this.target = options.target;
-    this.#options = options;
+  constructor(private readonly options: AgentLogOptions) {}
+
+  get target(): AgentTarget {
+    return this.options.target;
   }
 
   /** Also called again after a lost connection. */
@@ -89,7 +88,7 @@ export class AgentLog {
 
   past(): AgentLogEntry[] {
     this.#inPast = false;
-    const { lines } = this.#options.filter;
+    const { lines } = this.options.filter;
     return lines === undefined ? this.#drain() : this.#drain().slice(lines === 0 ? Number.POSITIVE_INFINITY : -lines);
   }
 
@@ -111,7 +110,7 @@ export class AgentLog {
         loose: this.target.resolved.manifest.logs[source]?.loose ?? false,
         clock: this.#clock,
         now: this.#now,
-        maxLength: this.#options.maxLength,
+        maxLength: this.options.maxLength,
         emit: (entry, cut) => this.#add(entry, cut),
       });
     this.#assemblers.set(source, assembler);
@@ -119,7 +118,7 @@ export class AgentLog {
   }
 
   #add(entry: LogEntry, cut: boolean): void {
-    const { filter, clean, maxPast } = this.#options;
+    const { filter, clean, maxPast } = this.options;
     if (entry.cursor !== undefined && this.#isKnown(entry.cursor)) return;
     if (!isAtLeast(entry.level, filter.level)) return;
     const text = clean(entry.text, cut);
@@ -142,7 +141,7 @@ export class AgentLog {
   #overflow(): void {
     const [largest = []] = [...this.#entries.values()].sort((a, b) => sizeOf(b) - sizeOf(a));
     this.#drop(largest, Math.ceil(largest.length / 2));
-    if (!this.#overflowed) this.#options.onOverflow(this.target.agent);
+    if (!this.#overflowed) this.options.onOverflow(this.target.agent);
     this.#overflowed = true;
   }
 

@@ -64,27 +64,13 @@ export function editorWords(env: NodeJS.ProcessEnv): string[] {
 }
 
 // A word consists of quoted text, escaped characters and plain text.
-const piece = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)/sy;
+const piece = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)/gs;
+const word = new RegExp(`(?:${piece.source})+`, "gs");
 
 /** Splits a command line as a shell would, by quotes and backslashes only; undefined when it is incomplete. */
 export function wordsIn(line: string): string[] | undefined {
-  const words: string[] = [];
-  let at = 0;
-  while (at < line.length) {
-    const blank = /\s*/y;
-    blank.lastIndex = at;
-    at += blank.exec(line)?.[0].length ?? 0;
-    if (at === line.length) break;
-    let word = "";
-    while (at < line.length && !/\s/.test(line.charAt(at))) {
-      piece.lastIndex = at;
-      const found = piece.exec(line);
-      if (!found) return undefined;
-      const [all, single, double, escaped, bare] = found;
-      word += single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? bare ?? "";
-      at += all.length;
-    }
-    words.push(word);
-  }
-  return words;
+  if (line.replace(word, "").trim() !== "") return undefined;
+  const plain = (_: string, single?: string, double?: string, escaped?: string, bare?: string) =>
+    single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? bare ?? "";
+  return (line.match(word) ?? []).map((text) => text.replace(piece, plain));
 }
