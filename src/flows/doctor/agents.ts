@@ -27,7 +27,7 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
     // Without the secrets nothing can be redacted, and no key tried.
     return agents.map((agent) => ({ about: { agent }, checks: [{ id: "secrets", ...failedBy(asFault(error)) }] }));
   }
-  const perHost = atMost(parallel, byHost(agents), (those) => examineHost(session, those));
+  const perHost = atMost(parallel, byHost(agents), ({ agents: those }) => examineHost(session, those));
   const findings = (await Promise.all(perHost)).flat();
   return agents.flatMap((agent) => findings.find(({ about }) => "agent" in about && about.agent === agent) ?? []);
 }

@@ -11,40 +11,34 @@ import { modelOf } from "../../state/providers.js";
 import type { Session } from "../session.js";
 import type { Drift } from "./drift.js";
 
-export interface AgentStatus {
+export interface ProbeResult {
+  /** For the next probe. */
+  target: ProbeTarget;
+  observation: StatusObservation;
+  /** Why its API may not accept the key. */
+  key: KeyTrouble | undefined;
+  /** When drift was checked. */
+  drift: Drift | undefined;
+  /** When it was last fully probed: with its key, and for drift. By default now. */
+  provenAt?: string | undefined;
+}
+
+/** Without the result of a probe when its host is unreachable. */
+export interface AgentStatus extends Partial<ProbeResult> {
   agent: Agent;
   state: State;
   reason?: string | undefined;
   /** It is stopped, and processes of its user still run outside its unit. */
   strays?: boolean;
   at: string;
-  /** When it was last fully probed: with its key, and for drift. */
-  provenAt?: string;
   wanted: Intent;
-  /** Undefined when its host is unreachable. */
-  observation?: StatusObservation;
   resolved?: ResolvedAgent;
-  /** For the next probe. */
-  target?: ProbeTarget;
-  /** Why its API may not accept the key. */
-  key?: KeyTrouble | undefined;
   proofs: Judgement["proofs"];
-  /** When drift was checked. */
-  drift?: Drift | undefined;
   /** Its own model, or its provider's. */
   model?: string | undefined;
   /** The last recorded status, when its host is unreachable. */
   last?: LastStatus | undefined;
   fault?: Fault;
-}
-
-export interface ProbeResult {
-  target: ProbeTarget;
-  observation: StatusObservation;
-  key: KeyTrouble | undefined;
-  drift: Drift | undefined;
-  /** Without it, now. */
-  provenAt?: string | undefined;
 }
 
 export function statusFrom(session: Session, agent: Agent, result: ProbeResult): AgentStatus {

@@ -3,6 +3,7 @@ import { driftScript } from "../../agents/probe/status/script.js";
 import { atMost } from "../../async/limit.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
 import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
@@ -26,21 +27,21 @@ export async function compareAgents(
 ): Promise<AgentDrift[]> {
   hideSecrets(session);
   const salt = newSalt();
-  const perHost = await Promise.all(atMost(parallel, byHost(agents), (those) => compareOn(session, those, salt)));
+  const perHost = await Promise.all(
+    atMost(parallel, byHost(agents), ({ host, agents: those }) => compareOn(session, host, those, salt)),
+  );
   const compared = new Map(perHost.flat().map((each) => [each.agent, each]));
   return agents.flatMap((agent) => compared.get(agent) ?? []);
 }
 
-async function compareOn(session: Session, agents: readonly Agent[], salt: string): Promise<AgentDrift[]> {
-  const [first] = agents;
-  if (!first) return [];
+async function compareOn(session: Session, host: Host, agents: Agent[], salt: string): Promise<AgentDrift[]> {
   try {
     const [root, targets] = await Promise.all([
-      rootOn(session, first.host),
+      rootOn(session, host),
       Promise.all(agents.map((agent) => targetFor(session, agent, salt))),
     ]);
     const { text, fault } = await askHostPartially(root, driftScript(targets), {
-      host: first.host.name,
+      host: host.name,
       what: "how its agents are",
       timeout: probeTimeout,
       signal: session.signal,

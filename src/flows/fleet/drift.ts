@@ -52,12 +52,10 @@ export async function driftOnHost(
   const check = { mode: "check" as const, signal: session.signal, timeout: Math.min(timeout, maxTimeout) };
   const report = operations.length > 0 ? await converge(root, operations, check).catch(unknownBy) : { results: [] };
   session.signal.throwIfAborted();
-  let from = 0;
   return comparisons.map((each) => {
     if (!("operations" in each)) return each;
     if ("unknown" in report) return report;
-    const results = report.results.slice(from, from + each.operations.length);
-    from += each.operations.length;
+    const results = report.results.splice(0, each.operations.length);
     return { changes: each.changes({ results }), lost: each.lost };
   });
 }

@@ -38,7 +38,7 @@ export interface FleetProbeOptions extends HostProbeOptions {
   /** Hosts at once. */
   parallel: number;
   /** Called for each host when it has answered. */
-  tell?: (host: Host, found: AgentStatus[]) => void;
+  tell?: (host: Host) => void;
 }
 
 const probeTimeout = 90_000;
@@ -55,12 +55,12 @@ const loadDrift = () => import("./drift.js");
 export async function probeAgents(
   session: Session,
   agents: readonly Agent[],
-  { parallel, tell = () => {}, ...looking }: FleetProbeOptions,
+  { parallel, tell, ...looking }: FleetProbeOptions,
 ): Promise<AgentStatus[]> {
   hideSecrets(session);
-  const perHost = atMost(parallel, byHost(agents), async (those) => {
+  const perHost = atMost(parallel, byHost(agents), async ({ host, agents: those }) => {
     const found = await probeAgentsOn(session, those, looking);
-    if (those[0]) tell(those[0].host, found);
+    tell?.(host);
     return found;
   });
   const found = (await Promise.all(perHost)).flat();
@@ -175,10 +175,9 @@ function withoutSecrets(
   resolved: ResolvedAgent,
 ): StatusObservation {
   const redact = (text: string) => ui.redact(text);
-  const versionOf = (line: string) => (saysVersion(resolved, line) ? line : redact(line));
   const { words, lastError } = observation;
-  const version = observation.basics.version === undefined ? {} : { version: versionOf(observation.basics.version) };
-  const basics = { ...observation.basics, ...version, ...withoutSecretsIn(observation.basics, redact, resolved) };
+  const basics = { ...observation.basics, ...withoutSecretsIn(observation.basics, redact, resolved) };
+  if (basics.version !== undefined && !saysVersion(resolved, basics.version)) basics.version = redact(basics.version);
   return {
     ...observation,
     basics,
@@ -225,33 +224,25 @@ export async function targetFor(
 ): Promise<ProbeTarget & { expected?: DesiredOrFault }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const { providers } = session.providers.read();
-  const reach = (name = "") => {
-    const provider = own(providers, name);
-    return provider && addressOf(manifest, provider);
-  };
-  const main = agent.record.provider;
+  const addresses = new Map(providersOf(agent.record).map((name) => [name, addressOf(manifest, own(providers, name))]));
+  const { provider: main = "" } = agent.record;
   const expected = salt ? await (await loadDrift()).expectedOf(session, agent) : undefined;
-  const others = [...new Set(providersOf(agent.record))].flatMap((name): [string, string][] => {
-    const address = name === main ? undefined : reach(name);
-    return address ? [[name, address]] : [];
-  });
+  const others = [...addresses].flatMap(([name, address]) => (address && name !== main ? [[name, address]] : []));
   return {
     resolved: resolvedAgent(manifest, agent),
-    reach: reach(main),
+    reach: addresses.get(main),
     others: Object.fromEntries(others),
     ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),
   };
 }
 
 /** The origin of a provider's API; undefined when the manifest names none. No credentials. */
-function addressOf({ providers }: Manifest, { type, fields }: Provider): string | undefined {
+function addressOf({ providers }: Manifest, provider: Provider | undefined): string | undefined {
+  if (!provider) return undefined;
+  const { type, fields } = provider;
   const { test } = own(providers, type) ?? {};
   const url = (test && fill(test.url, fields)) || fields.endpoint;
-  try {
-    return url && `${new URL(url).origin}/`;
-  } catch {
-    return undefined;
-  }
+  return url && URL.canParse(url) ? `${new URL(url).origin}/` : undefined;
 }
 
 /** An agent without a key is probed without one. */

@@ -58,9 +58,8 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
     round(agents);
     const names = new Set(agents.map(({ host }) => host.name));
     for (const name of hosts.keys()) if (!names.has(name)) hosts.delete(name);
-    for (const those of byHost(agents)) {
-      const host = those[0]?.host;
-      if (!host || busy.has(host.name)) continue;
+    for (const { host, agents: those } of byHost(agents)) {
+      if (busy.has(host.name)) continue;
       busy.add(host.name);
       void probeHost(host, those)
         .catch((error) => failure.abort(error))

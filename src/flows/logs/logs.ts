@@ -9,6 +9,7 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { cleanCut } from "../clean-cut.js";
+import { byHost } from "../fleet/host.js";
 import type { Session } from "../session.js";
 import { AgentLog, type AgentLogEntry, type LogFilter } from "./agent-log.js";
 import { LineSink } from "./line-sink.js";
@@ -64,10 +65,9 @@ export async function readLogs(
   const sink = new LineSink(entries, signal);
   const merger = new LogMerger(logs, sink);
   const slot = limit(hostsAtOnce);
-  const hosts = [...new Set(agents.map(({ host }) => host.name))];
-  const work = hosts.map((host) => {
-    const here = logs.filter(({ target }) => target.agent.host.name === host);
-    const read = () => readHost(session, here, options, { merger, sink, trouble });
+  const work = byHost(agents).map(({ host }) => {
+    const here = logs.filter(({ target }) => target.agent.host.name === host.name);
+    const read = () => readHost(session, host, here, options, { merger, sink, trouble });
     // Following never ends, so no host can wait for its turn.
     return options.follow ? read() : slot(read);
   });
@@ -91,12 +91,12 @@ interface LogOutput {
 /** Reads the logs of all agents of a host with one exec; when following, reconnects to a host that was lost. */
 async function readHost(
   session: Session,
+  host: Host,
   logs: AgentLog[],
   options: LogOptions,
   { merger, sink, trouble }: LogOutput,
 ): Promise<void> {
   const { ui, signal } = session;
-  const host = logs[0]?.target.agent.host as Host;
   const noted = new Set<string>();
   // The host does not search: --grep matches whole entries, without secrets.
   let query: LogQuery = options.grep && options.lines !== 0 ? { ...options, lines: undefined } : options;
