@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import { type Readable, Transform } from "node:stream";
 import { announced, chownPipes, transientUnit, wordsOf } from "../../../agents/plan/transient-unit.js";
 import { Fault, isFault } from "../../../errors.js";
 import type { Exit } from "../../../remote/process.js";
@@ -11,8 +11,7 @@ import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { type AgentTarget, resolve } from "../target.js";
-import { afterLine } from "./after-line.js";
-import { type Leash, leashOn } from "./leash.js";
+import { type Leash, leashOn, onLeash } from "./leash.js";
 
 export interface ExecOrder {
   /** One word is run by a shell, several are passed on unchanged. */
@@ -53,8 +52,12 @@ export async function execInAgents(
       agents.map(async (agent) => ({ agent, resolved: await resolve(session, agent) })),
     );
     const leashes = new Map<string, Promise<Leash>>();
-    const leashFor = ({ agent: { host } }: AgentTarget) => {
-      const made = leashes.get(host.name) ?? leashHost(session, host, targets);
+    const leashHost = async (host: Host) => {
+      const there = targets.filter(({ agent }) => agent.host.name === host.name);
+      return leashOn(session, await session.pool.connect(host), there);
+    };
+    const leashFor = ({ host }: Agent) => {
+      const made = leashes.get(host.name) ?? leashHost(host);
       leashes.set(host.name, made);
       return made;
     };
@@ -63,7 +66,7 @@ export async function execInAgents(
       all = await forEachAgent(session, agents, pace, async (within, agent) => {
         const target = targets[agents.indexOf(agent)];
         if (!target) throw new Error("an agent that was chosen has no target");
-        const exit = await leashFor(target)
+        const exit = await leashFor(agent)
           .then((leash) => execIn(within, target, leash, order))
           .finally(() => order.onEnd?.(agent));
         if (exit.code !== 0) throw endedWith(exit);
@@ -87,12 +90,11 @@ export async function execInAgents(
   return (await session.gate.pass(action, everywhere, judge)) ?? [];
 }
 
-async function leashHost(session: Session, host: Host, targets: AgentTarget[]): Promise<Leash> {
-  const there = targets.filter(({ agent }) => agent.host.name === host.name);
-  return leashOn(session, await session.pool.connect(host), there);
-}
+/** Runs one command in one agent. */
+export const execOnLeash = (session: Session, target: AgentTarget, order: ExecOrder): Promise<Exit> =>
+  onLeash(session, target, (leash) => execIn(session, target, leash, order));
 
-export async function execIn(session: Session, target: AgentTarget, leash: Leash, order: ExecOrder): Promise<Exit> {
+async function execIn(session: Session, target: AgentTarget, leash: Leash, order: ExecOrder): Promise<Exit> {
   const { agent, resolved } = target;
   const env = leash.hasEnv(target);
   const connection = await session.pool.connect(agent.host);
@@ -152,20 +154,39 @@ async function listen(stream: Readable, hear: (bytes: Buffer) => Promise<void> |
   }
 }
 
+const enough = 64 * 1024;
+
+/** Passes on everything after `line`; output before it comes from sudo or systemd-run. */
+export function afterLine(stream: Readable, line: string) {
+  const wanted = Buffer.from(`${line}\n`);
+  let head: Buffer = Buffer.alloc(0);
+  let begun = false;
+  const rest = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (begun) return done(null, chunk);
+      head = Buffer.concat([head, chunk]).subarray(-enough);
+      const at = head.indexOf(wanted);
+      if (at < 0) return done();
+      begun = true;
+      const after = head.subarray(at + wanted.length);
+      head = head.subarray(0, at);
+      done(null, after);
+    },
+  });
+  stream.pipe(rest);
+  return { rest, begun: () => begun, before: () => head.toString("utf8").trim() };
+}
+
 const endedWith = ({ code, signal }: Exit): Fault =>
   new Fault("remote-failed", `ended with ${code ?? signal ?? "a signal"}`, { data: { exit: { code, signal } } });
 
 /** Of a command that ran and failed, which is not an error of clm. */
 export const exitIn = (fault: Fault | undefined): Exit | undefined => fault?.data.exit as Exit | undefined;
 
-const tooLate = ({ agent: { host }, resolved }: AgentTarget, timeout = 0): Fault =>
-  new Fault(
-    "remote-timeout",
-    `the command as ${resolved.user} on ${host.name} did not end within ${timeout / 1000} s`,
-    {
-      next: `clm host check ${host.name}`,
-    },
-  );
+function tooLate({ agent: { host }, resolved }: AgentTarget, timeout = 0): Fault {
+  const what = `the command as ${resolved.user} on ${host.name} did not end within ${timeout / 1000} s`;
+  return new Fault("remote-timeout", what, { next: `clm host check ${host.name}` });
+}
 
 const neverBegan = ({ agent, resolved }: AgentTarget, { code }: Exit, said: string): Fault =>
   new Fault("remote-failed", `could not run a command as ${resolved.user} on ${agent.host.name}`, {

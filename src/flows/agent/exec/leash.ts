@@ -24,6 +24,24 @@ export interface Leash {
   end(how: "done" | "stop"): Promise<void>;
 }
 
+/** Works in one agent. What was started there is ended, unless the work was done to its end. */
+export async function onLeash<T>(
+  session: Session,
+  target: AgentTarget,
+  work: (leash: Leash, connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await session.pool.connect(target.agent.host);
+  const leash = await leashOn(session, connection, [target]);
+  let how: "done" | "stop" = "stop";
+  try {
+    const result = await work(leash, connection);
+    how = "done";
+    return result;
+  } finally {
+    await leash.end(how);
+  }
+}
+
 /** One exec: checks the accounts, then stays connected. */
 export async function leashOn(session: Session, connection: Connection, targets: AgentTarget[]): Promise<Leash> {
   const nonce = newNonce();

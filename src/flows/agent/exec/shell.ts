@@ -4,7 +4,7 @@ import type { Window } from "../../../remote/root-terminal.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
-import { leashOn } from "./leash.js";
+import { onLeash } from "./leash.js";
 
 export interface Screen {
   window(): Window;
@@ -26,11 +26,8 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
     target: hostAndName(agent),
     summary: `open a shell in ${agentId(agent)}`,
   };
-  const open = async () => {
-    const connection = await session.pool.connect(agent.host);
-    const leash = await leashOn(session, connection, [target]);
-    let how: "done" | "stop" = "stop";
-    try {
+  const open = () =>
+    onLeash(session, target, async (leash, connection) => {
       const env = leash.hasEnv(target);
       const run = { resolved, unit: leash.unit(), sign: leash.sign, env, streams: "pty", words: anyShell } as const;
       const shell = await connection.onTerminal(transientUnit(run), screen.window(), session.signal);
@@ -46,7 +43,6 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
         const { code } = await shell.done;
         session.signal.throwIfAborted();
         leash.mustHold();
-        how = "done";
         return code ?? undefined;
       } finally {
         session.signal.removeEventListener("abort", leave);
@@ -55,9 +51,6 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
         forget();
         takeBack();
       }
-    } finally {
-      await leash.end(how);
-    }
-  };
+    });
   return session.gate.pass(action, open);
 }

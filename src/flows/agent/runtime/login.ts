@@ -8,8 +8,8 @@ import { LineReader } from "../../../text/line-reader.js";
 import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
-import { codeOf } from "../exec/exec.js";
-import { execOnLeash, probeRuntime } from "./probe.js";
+import { codeOf, execOnLeash } from "../exec/exec.js";
+import { probeRuntime } from "./probe.js";
 import { enableCommand, type RuntimeChoice, type RuntimeTarget, recordFor, runtimeTarget } from "./runtime-target.js";
 
 export interface LoginResult {

@@ -1,11 +1,8 @@
 import { Readable } from "node:stream";
 import type { ProbeCommand, RuntimeReport } from "../../../agents/agent-runtime.js";
 import { Fault } from "../../../errors.js";
-import type { Exit } from "../../../remote/process.js";
 import { lastLines } from "../../../text/last-lines.js";
-import type { Session } from "../../session.js";
-import { type ExecOrder, execIn } from "../exec/exec.js";
-import { leashOn } from "../exec/leash.js";
+import { execOnLeash } from "../exec/exec.js";
 import type { AgentTarget } from "../target.js";
 import type { RuntimeTarget } from "./runtime-target.js";
 
@@ -39,19 +36,6 @@ export async function probeRuntime(
     why: lastLines(output.stderr, 1, `the probe ended with ${code}`).map(session.ui.redact),
     next: `clm agent doctor ${agent.ref}`,
   });
-}
-
-/** Runs one command in an agent, and ends what it started when it could not be followed to its end. */
-export async function execOnLeash(session: Session, target: AgentTarget, order: ExecOrder): Promise<Exit> {
-  const leash = await leashOn(session, await session.pool.connect(target.agent.host), [target]);
-  let how: "done" | "stop" = "stop";
-  try {
-    const exit = await execIn(session, target, leash, order);
-    how = "done";
-    return exit;
-  } finally {
-    await leash.end(how);
-  }
 }
 
 /** The program may repeat secrets it was given. */

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { afterLine } from "../../../../../src/flows/agent/exec/after-line.js";
+import { afterLine } from "../../../../../src/flows/agent/exec/exec.js";
 
 describe("the stream after a line", () => {
   const heard = async (chunks: string[]) => {
