@@ -3,9 +3,15 @@ import { Fault } from "../../../errors.js";
 import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { inEditor } from "./editor.js";
-import { keepRejected } from "./keep-rejected.js";
 import { type MemoryCopy, memoryTarget, readFile } from "./memory-files.js";
-import { checkedText, mustNotBeBlank, replaceIfChanged, unchangedResult, type WriteResult } from "./write.js";
+import {
+  checkedText,
+  keepRejected,
+  mustNotBeBlank,
+  replaceIfChanged,
+  unchangedResult,
+  type WriteResult,
+} from "./write.js";
 
 export interface EditOptions {
   file: string | undefined;

@@ -8,36 +8,39 @@ import type { Installation, PreflightObservation } from "./preflight-probe.js";
 
 const rename = "choose another name with --name";
 
-export function preflightChecks(installation: Installation, facts: Facts, observation: PreflightObservation): Check[] {
+/** Without an observation, for which it takes root, the checks that judge it are skipped. */
+export function preflightChecks(
+  installation: Installation,
+  facts: Facts,
+  observation: PreflightObservation | undefined,
+): Check[] {
   const { agent } = installation;
-  const programs = Object.keys(agent.manifest.requires.programs);
+  const judged = (id: string, judge: (installation: Installation, seen: PreflightObservation) => Verdict): Check => ({
+    id,
+    ...(observation ? judge(installation, observation) : skipped("needs sudo")),
+  });
   return [
     ...judgeSystem(agent, facts),
-    ...programs.map((name) => ({ id: `program.${name}`, ...judgeProgram(installation, observation, name) })),
-    { id: "user", ...judgeUser(installation, observation) },
-    { id: "unit", ...judgeUnit(installation, observation) },
-    { id: "port", ...judgePort(installation, observation) },
-    { id: "reach", ...judgeReach(installation, observation) },
+    ...Object.keys(agent.manifest.requires.programs).map((name) => judged(`program.${name}`, judgeProgram(name))),
+    judged("user", judgeUser),
+    judged("unit", judgeUnit),
+    judged("port", judgePort),
+    judged("reach", judgeReach),
   ];
-}
-
-/** Checks that need root are skipped. */
-export function checksWithoutRoot({ agent }: Installation, facts: Facts): Check[] {
-  const programs = Object.keys(agent.manifest.requires.programs).map((program) => `program.${program}`);
-  const needRoot = [...programs, "user", "unit", "port", "reach"];
-  return [...judgeSystem(agent, facts), ...needRoot.map((id) => ({ id, ...skipped("needs sudo") }))];
 }
 
 const judgeSystem = ({ manifest: { requires } }: ResolvedAgent, facts: Facts): Check[] =>
   judge(facts, { ...requires, disk_min_mb: requires.disk_mb / 8 }).filter(({ id }) => id !== "system.state");
 
-function judgeProgram({ agent, packages }: Installation, observation: PreflightObservation, program: string): Verdict {
-  const { requires } = agent.manifest;
-  if (observation.programs.includes(program)) return ok("there");
-  const name = requires.programs[program] ?? program;
-  const fix = aptCommand(missingPackages(requires, observation));
-  return packages ? warn(`missing; comes with the package ${name}`, fix) : fail("missing", fix);
-}
+const judgeProgram =
+  (program: string) =>
+  ({ agent, packages }: Installation, observation: PreflightObservation): Verdict => {
+    const { requires } = agent.manifest;
+    if (observation.programs.includes(program)) return ok("there");
+    const name = requires.programs[program] ?? program;
+    const fix = aptCommand(missingPackages(requires, observation));
+    return packages ? warn(`missing; comes with the package ${name}`, fix) : fail("missing", fix);
+  };
 
 export function missingPackages({ programs }: Manifest["requires"], observation: PreflightObservation): string[] {
   const missing = Object.entries(programs).filter(([program]) => !observation.programs.includes(program));
@@ -51,9 +54,7 @@ function judgeUser(
   { account, group, home: homeThere }: PreflightObservation,
 ): Verdict {
   if (account && account.comment === comment) return ok(`${user} is the account clm made`);
-  if (account) {
-    return fail(`${user} is an account that this clm has no record of`, rename);
-  }
+  if (account) return fail(`${user} is an account that this clm has no record of`, rename);
   // A new account would get the rights of the group, and its removal would remove the group.
   if (group && !(comment && begun && group === "empty")) {
     const what = `there is a group called ${user} on the host`;

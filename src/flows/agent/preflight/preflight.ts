@@ -6,7 +6,7 @@ import type { Host } from "../../../state/hosts.js";
 import { ChecksFailed, mustPass } from "../../checks-failed.js";
 import { reachedChecks } from "../../host/check.js";
 import type { Session } from "../../session.js";
-import { checksWithoutRoot, missingPackages, preflightChecks } from "./preflight-checks.js";
+import { missingPackages, preflightChecks } from "./preflight-checks.js";
 import { type Installation, type PreflightObservation, probeHost } from "./preflight-probe.js";
 
 export interface ReadyHost {
@@ -33,7 +33,7 @@ export async function preflight(session: Session, host: Host, installation: Inst
     const [fix] = error.next;
     const reason = [error.message, ...error.why].join(": ");
     const sudo: Check = { id: "sudo", result: "fail", reason, ...(fix && { fix }) };
-    throw new ChecksFailed(refusal, [...reached, sudo, ...checksWithoutRoot(installation, facts)]);
+    throw new ChecksFailed(refusal, [...reached, sudo, ...preflightChecks(installation, facts, undefined)]);
   });
   const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
   const checks = [

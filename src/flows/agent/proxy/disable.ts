@@ -11,14 +11,8 @@ import { changeRecord } from "../agent-record.js";
 import { resolve } from "../target.js";
 import { mustBeItsUnit, probeProxy } from "./probe.js";
 
-export interface DisableResult {
-  agent: Agent;
-  /** None when there was no proxy. */
-  changes: Change[];
-}
-
-/** The agent stays logged in. */
-export const disableProxy = (session: Session, ref: string): Promise<DisableResult> =>
+/** The agent stays logged in. No changes when there was no proxy. */
+export const disableProxy = (session: Session, ref: string): Promise<{ agent: Agent; changes: Change[] }> =>
   withLockedAgent(session, ref, async (agent) => {
     const resolved = await resolve(session, agent);
     const type = recordedProxyType(resolved);

@@ -1,12 +1,15 @@
+import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { loadManifests } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { proxyOperations } from "../../../agents/plan/operations.js";
 import { mustBeOurs } from "../../../agents/plan/plan.js";
+import { portsOf, takenPorts } from "../../../agents/plan/ports.js";
 import {
   type AgentProxy,
   mustServe,
   type ProxyType,
   proxyOf,
+  proxyPort,
   proxyTypeOf,
   proxyUnit,
 } from "../../../agents/plan/proxy.js";
@@ -16,14 +19,13 @@ import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, hostAndName } from "../../../state/agents.js";
+import { type Agent, findAgent, hostAndName } from "../../../state/agents.js";
 import { check, flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { mustBeInstalled } from "../preconditions.js";
 import { mustHaveAccount } from "../prepare.js";
 import { resolve } from "../target.js";
-import { claim, withProxy } from "./claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, probeProxy } from "./probe.js";
 import { mustAnswer } from "./prove.js";
 
@@ -85,6 +87,46 @@ export const enableProxy = (session: Session, ref: string, wanted: string | unde
       return { agent: { ...agent, record: claimed ?? agent.record }, proxy, changes, upstream };
     });
   });
+
+export interface Claim {
+  provider: string;
+  manifest: Manifest;
+  types: readonly Manifest[];
+  type: ProxyType;
+  seen: Pick<ProxyObservation, "ports" | "listeners">;
+}
+
+/** Chooses and records the port under the lock: another agent may have got one since the host was probed. */
+export async function claim({ hosts }: Pick<Session, "hosts">, agent: Agent, claim: Claim): Promise<AgentRecord> {
+  let { record } = agent;
+  await hosts.update((fleet) => {
+    const now = findAgent(fleet, hostAndName(agent));
+    record = withProxy(now, claim);
+    const host = { ...now.host, agents: { ...now.host.agents, [now.name]: record } };
+    return { ...fleet, hosts: fleet.hosts.map((each) => (each === now.host ? host : each)) };
+  });
+  return record;
+}
+
+const withProxy = (agent: Agent, claim: Claim): AgentRecord => ({
+  ...agent.record,
+  proxy: { provider: claim.provider, port: portFor(agent, claim) },
+});
+
+/** Keeps the current port unless another process has it now. */
+function portFor({ host, name, record }: Agent, { manifest, types, type, seen }: Claim): number {
+  const { proxy, ...rest } = record;
+  const taken = [...takenPorts(host, name, types).map(({ port }) => port), ...portsOf(manifest, rest)];
+  const isOwn = (port: number) => port === proxy?.port && seen.listeners.every(({ own }) => own);
+  const heard = seen.ports.map(({ port }) => port).filter((port) => !isOwn(port));
+  const port = proxyPort(type, proxy?.port, taken, heard);
+  if (port !== undefined) return port;
+  const { first, last } = type.ports;
+  throw new Fault("in-use", `no port is free on ${host.name} for the proxy of ${name}`, {
+    why: `${first} to ${last} are all taken`,
+    next: `clm host exec ${host.name} --sudo -- ss -ltnp`,
+  });
+}
 
 const noProvider = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
   new Fault("usage", "--provider is missing: say whose login is to be lent", {

@@ -24,7 +24,7 @@ import { loginsIn, parseProxyObservation, proxyScript } from "../../../../src/ag
 import { proxyTrouble } from "../../../../src/agents/proxy/trouble.js";
 import { Fault } from "../../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/port-conflicts.js";
-import { claim } from "../../../../src/flows/agent/proxy/claim.js";
+import { claim } from "../../../../src/flows/agent/proxy/enable.js";
 import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../src/flows/agent/proxy/probe.js";
 import { agentNameFrom, hostNameFrom } from "../../../../src/names.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { freePort, type PortQuestion } from "../../../../../src/agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { checksWithoutRoot, preflightChecks } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
+import { preflightChecks } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
 import {
   type Installation,
   type PreflightObservation,
@@ -80,7 +80,7 @@ describe("preflight checks", () => {
 });
 
 it("without root, what only root sees is not judged", () => {
-  const checks = checksWithoutRoot(expected, { ...sampleFacts, arch: "armv7l" });
+  const checks = preflightChecks(expected, { ...sampleFacts, arch: "armv7l" }, undefined);
   expect(checks.map(({ id }) => id)).toEqual(ids);
   expect(checks.filter(({ result }) => result === "skipped").map(({ id }) => id)).toEqual(ids.slice(6));
   expect(checks.find(({ id }) => id === "system.arch")?.result).toBe("fail");
