@@ -37,10 +37,7 @@ async function examineHost(session: Session, agents: readonly Agent[]): Promise<
   saveStatuses(session, found);
   const symptoms = await askSymptoms(session, found);
   return Promise.all(
-    found.map(async (each) => ({
-      about: { agent: each.agent },
-      checks: await checksOf(session, each, symptoms),
-    })),
+    found.map(async (each) => ({ about: { agent: each.agent }, checks: await checksOf(session, each, symptoms) })),
   );
 }
 
@@ -58,11 +55,15 @@ async function askSymptoms(session: Session, found: readonly AgentStatus[]): Pro
     const root = await rootOn(session, host);
     const asked = session.now().getTime();
     let answered: number | undefined;
-    const heard = () => {
-      answered ??= session.now().getTime();
-    };
-    const asking = { host: host.name, what: "the history of its agents", timeout, signal: session.signal };
-    const { text, fault } = await askHostPartially(root, symptomsScript(agents), { ...asking, onData: heard });
+    const { text, fault } = await askHostPartially(root, symptomsScript(agents), {
+      host: host.name,
+      what: "the history of its agents",
+      timeout,
+      signal: session.signal,
+      onData() {
+        answered ??= session.now().getTime();
+      },
+    });
     const symptoms = symptomsFrom(text, agents.length).map((each) => each && withoutSecrets(session, each));
     const clock = clockFrom(text, asked, answered ?? asked);
     return { symptomsOf: (agent) => symptoms[agents.indexOf(agent)], clock, fault };

@@ -59,18 +59,12 @@ async function diagnoseAndRepair(
   const repairs = await repair(first);
   if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, fixed: new Set() };
   const findings = await examine();
-  const bad = new Set(rowsOf(first).flatMap(({ key, well }) => (well ? [] : [key])));
-  return {
-    findings,
-    repairs,
-    fixed: new Set(rowsOf(findings).flatMap(({ key, well }) => (well && bad.has(key) ? [key] : []))),
-  };
+  const bad = rowsOf(first, (check) => !isWell(check));
+  return { findings, repairs, fixed: new Set(rowsOf(findings, isWell).filter((row) => bad.includes(row))) };
 }
 
-const rowsOf = (findings: Finding[]): { key: string; well: boolean }[] =>
-  findings.flatMap((finding) =>
-    finding.checks.map((check) => ({ key: `${titleOfFinding(finding)} ${check.id}`, well: isWell(check) })),
-  );
+const rowsOf = (findings: Finding[], which: (check: Check) => boolean): string[] =>
+  findings.flatMap((finding) => finding.checks.filter(which).map(({ id }) => `${titleOfFinding(finding)} ${id}`));
 
 function fleetOf({ hosts }: Session): { hosts: Host[]; agents: Agent[] } {
   try {

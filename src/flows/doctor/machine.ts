@@ -34,21 +34,16 @@ function checkDirectory({ configDir }: Session): Verdict {
   return ok(`${configDir} is private to its owner`);
 }
 
-export interface OpenFile {
-  path: string;
-  mode: string;
-  secret: boolean;
-}
-
-export function openFiles(configDir: string): OpenFile[] {
+/** Files that others may read, although they should be private. */
+export function openFiles(configDir: string): { path: string; mode: string; secret: boolean }[] {
   const files = [
     ...namesIn(configDir).map((name) => ({ path: join(configDir, name), secret: name === "secrets.json" })),
     ...namesIn(join(configDir, "keys")).map((name) => ({ path: join(configDir, "keys", name), secret: true })),
   ];
-  return files.flatMap(({ path, secret }): OpenFile[] => {
-    const found = statOf(path);
-    if (!found?.isFile() || path.endsWith(".pub") || !(found.mode & 0o077)) return [];
-    return [{ path, secret, mode: modeOf(found) }];
+  return files.flatMap((file) => {
+    const found = statOf(file.path);
+    if (!found?.isFile() || file.path.endsWith(".pub") || !(found.mode & 0o077)) return [];
+    return [{ ...file, mode: modeOf(found) }];
   });
 }
 
@@ -128,14 +123,13 @@ function checkPrograms({ env }: Session): Verdict {
 }
 
 const isOnPath = (name: string, path: string): boolean =>
-  path.split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, name), constants.X_OK);
-      return directory !== "";
-    } catch {
-      return false;
-    }
-  });
+  path.split(delimiter).some((directory) => directory !== "" && isExecutable(join(directory, name)));
+
+const isExecutable = (path: string): boolean =>
+  attempt(() => {
+    accessSync(path, constants.X_OK);
+    return true;
+  }) ?? false;
 
 /** A file from the future means another clock, or that this one was set back. */
 function checkClock({ configDir, now }: Session): Verdict {

@@ -2,7 +2,6 @@ import { type Check, fail, ok, type Verdict, warn } from "../../agents/check.js"
 import { checksFrom } from "../../agents/doctor/examine.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import { needsProvider } from "../../agents/manifest/registry.js";
-import type { Secret } from "../../secret.js";
 import { providersOf } from "../../state/agent.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
 import type { Provider } from "../../state/providers.js";
@@ -50,18 +49,15 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   if (keyName && (!key || !isKey(key)))
     return fail(key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`, rotateLine(ref));
   const known = providers.read().providers;
-  const ofItsOwn = [
-    ...Object.keys(record.channels ?? {}).flatMap((name) => secretsIn(manifest.channels, name)),
-    ...Object.keys(record.mcp ?? {}).flatMap((name) => secretsIn(manifest.mcp, name)),
-  ];
+  const ofItsOwn = [...secretsIn(manifest.channels, record.channels), ...secretsIn(manifest.mcp, record.mcp)];
   const wanted: Needed[] = [
     ...[...new Set(providersOf(record))].flatMap((name) => providerSecrets(manifest, known[name], name)),
     ...ofItsOwn.map((name) => ({ instance, name, fix: `clm agent configure ${ref} --stage channels` })),
   ];
   const bad = wanted.flatMap(({ instance: whose, name, of = "", fix }) => {
     const value = secrets.get(whose, name);
-    const trouble = !value ? "is missing" : isPlaceholder(value) ? "is only a placeholder" : undefined;
-    return trouble ? [{ reason: `${name}${of} ${trouble}`, fix }] : [];
+    if (!value) return [{ reason: `${name}${of} is missing`, fix }];
+    return placeholder.test(value.reveal().trim()) ? [{ reason: `${name}${of} is only a placeholder`, fix }] : [];
   });
   const [first] = bad;
   if (first) return fail(bad.map(({ reason }) => reason).join("; "), first.fix);
@@ -70,13 +66,11 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   return ok(`${names.join(", ")} ${names.length > 1 ? "are" : "is"} present`);
 }
 
-const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
-
 /** A secret that is referenced is fetched when needed, and cannot be missing here. */
 function providerSecrets(manifest: Manifest, provider: Provider | undefined, name: string): Needed[] {
   if (!provider) return [];
-  return (own(manifest.providers, provider.type)?.fields ?? [])
-    .filter((field) => isNeeded(field) && !Object.hasOwn(provider.references ?? {}, field.name))
+  return neededFields(manifest.providers, [provider.type])
+    .filter((field) => !Object.hasOwn(provider.references ?? {}, field.name))
     .map(({ name: field, secret = "" }) => ({
       instance: { provider: name },
       name: secret,
@@ -85,10 +79,14 @@ function providerSecrets(manifest: Manifest, provider: Provider | undefined, nam
     }));
 }
 
-const secretsIn = (types: Record<string, { fields: Field[] }>, name: string): string[] =>
-  (own(types, name)?.fields ?? []).filter(isNeeded).map(({ secret = "" }) => secret);
+const secretsIn = (types: Record<string, { fields: Field[] }>, used: object = {}): string[] =>
+  neededFields(types, Object.keys(used)).map(({ secret = "" }) => secret);
 
-const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined && required;
+/** The required secrets of these types. */
+const neededFields = (types: Record<string, { fields: Field[] }>, names: string[]): Field[] =>
+  names
+    .flatMap((name) => own(types, name)?.fields ?? [])
+    .filter(({ secret, required }) => secret !== undefined && required);
 
 function checkProviders({ providers }: Known, { record, ref }: Agent): Verdict {
   const gone = missingProviders(record, providers.read());

@@ -33,8 +33,7 @@ export function repairFor(finding: Finding): "sync" | "start" | undefined {
   if (check("port")?.cause === "foreign-listener") return undefined;
   // It runs though clm stopped it: whether it should is a person's decision.
   if (record.down && check("unit")?.result === "warn") return undefined;
-  const drift = check("drift");
-  if (drift?.cause === "sync-fixes") return "sync";
+  if (check("drift")?.cause === "sync-fixes") return "sync";
   const unit = check("unit");
   // Not while systemd is about to start it again.
   return unit?.result === "fail" && unit.cause === "down" && !record.down && record.onboarding.state === "ready"
@@ -54,17 +53,15 @@ export async function repairAgents(
     const repair = repairFor(finding);
     if (repair && "agent" in finding.about) repairs.set(finding.about.agent, repair);
   }
-  const does = (agent: Agent) => `clm agent ${repairs.get(agent)} ${agent.ref}`;
+  const about = (agent: Agent) => ({ whom: hostAndName(agent), does: `clm agent ${repairs.get(agent)} ${agent.ref}` });
   const agents = [...repairs.keys()];
-  if (session.gate.dryRun)
-    return agents.map((agent) => ({ whom: hostAndName(agent), does: does(agent), result: "would" }));
+  if (session.gate.dryRun) return agents.map((agent) => ({ ...about(agent), result: "would" }));
   const outcomes = await forEachAgent(session, agents, { parallel }, async (within, agent) => {
     if (repairs.get(agent) === "sync") await syncAgent(within, hostAndName(agent));
     else await startAgent(within, hostAndName(agent), { force: false });
   });
   return outcomes.map(({ agent, result, fault }) => ({
-    whom: hostAndName(agent),
-    does: does(agent),
+    ...about(agent),
     result: result === "ok" ? "done" : "failed",
     ...(fault && { fault }),
   }));
@@ -77,17 +74,13 @@ export async function repairMachine({ configDir, gate }: Session, { checks }: Fi
   if (all.length === 0) return [];
   const whom = "this machine";
   const action = { verb: "doctor", target: whom, summary: `close ${all.map(({ path }) => path).join(", ")} to others` };
-  const did = (result: Repair["result"]) => ({
-    whom,
-    does: `chmod go= ${all.map(({ path }) => quote(path)).join(" ")}`,
-    result,
-  });
+  const about = { whom, does: `chmod go= ${all.map(({ path }) => quote(path)).join(" ")}` };
   try {
     await gate.pass(action, async () => {
       for (const { path, mode } of all) chmodSync(path, mode);
     });
-    return gate.dryRun ? [] : [did("done")];
+    return gate.dryRun ? [] : [{ ...about, result: "done" }];
   } catch (error) {
-    return [{ ...did("failed"), fault: asFault(error) }];
+    return [{ ...about, result: "failed", fault: asFault(error) }];
   }
 }

@@ -49,7 +49,7 @@ export function statusFrom(session: Session, agent: Agent, result: ProbeResult):
   const judgement = judgeStatus(resolved, observation, {
     wanted,
     key,
-    unfinished: unfinished(agent),
+    unfinished: unfinished[record.status],
     unanswered: unanswered(session, agent),
     ...(drift && record.status === "installed" && { drift: driftSummary(drift) }),
   });
@@ -73,13 +73,11 @@ function driftSummary(drift: Drift): NonNullable<ExpectedStatus["drift"]> {
   return [...differs.map(({ what }) => ({ what })), ...drift.lost];
 }
 
-function unfinished({ record: { status } }: Agent): string | undefined {
-  return {
-    installing: "its installation was not finished",
-    removing: "its removal was not finished",
-    installed: undefined,
-  }[status];
-}
+const unfinished = {
+  installing: "its installation was not finished",
+  removing: "its removal was not finished",
+  installed: undefined,
+};
 
 /** The last chat proof failed, and none has passed since. */
 export function unanswered({ now }: Pick<Session, "now">, { ref, record: { failed } }: Agent): string | undefined {

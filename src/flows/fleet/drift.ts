@@ -1,9 +1,8 @@
-import { loadType } from "../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { type DetailOptions, withDetails } from "../../agents/plan/details.js";
 import { type ManualDifference, orManualFix } from "../../agents/plan/manual-fix.js";
 import { changesIn, installedOperations, planFor, recordedServiceState } from "../../agents/plan/plan.js";
-import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { asFault, Fault } from "../../errors.js";
@@ -13,6 +12,7 @@ import type { Shell } from "../../remote/process.js";
 import type { Agent } from "../../state/agents.js";
 import { type Desired, desire } from "../agent/desire.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
+import { resolve } from "../agent/target.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
@@ -75,8 +75,7 @@ async function comparisonOf(
   if (expected instanceof Fault) return unknownBy(expected);
   try {
     const { record } = agent;
-    const { manifest } = await loadType(session.configDir, record.type);
-    const resolved = resolvedAgent(manifest, agent);
+    const resolved = await resolve(session, agent);
     const lost = lostIn(resolved, observation);
     if (!observation.account) return { changes: [], lost };
     const plan = orManualFix(() =>

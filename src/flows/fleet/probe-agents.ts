@@ -1,8 +1,7 @@
 import { fill } from "../../agents/files/template.js";
 import type { Manifest } from "../../agents/manifest/manifest.js";
-import { loadType } from "../../agents/manifest/registry.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
-import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { parseStatusObservations, type StatusObservation } from "../../agents/probe/status/observation.js";
 import { refreshStatus } from "../../agents/probe/status/refresh.js";
@@ -22,6 +21,7 @@ import { own } from "../../text/own-property.js";
 import type { Ui } from "../../ui/ui.js";
 import { apiKeyOf, keyRefOf } from "../agent/api-key.js";
 import { newSalt } from "../agent/salt.js";
+import { resolve } from "../agent/target.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type AgentStatus, saveStatuses, statusFrom, unreachable } from "./agent-status.js";
@@ -222,14 +222,15 @@ export async function targetFor(
   agent: Agent,
   salt: string | undefined,
 ): Promise<ProbeTarget & { expected?: DesiredOrFault }> {
-  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const resolved = await resolve(session, agent);
+  const { manifest } = resolved;
   const { providers } = session.providers.read();
   const addresses = new Map(providersOf(agent.record).map((name) => [name, addressOf(manifest, own(providers, name))]));
   const { provider: main = "" } = agent.record;
   const expected = salt ? await (await loadDrift()).expectedOf(session, agent) : undefined;
   const others = [...addresses].flatMap(([name, address]) => (address && name !== main ? [[name, address]] : []));
   return {
-    resolved: resolvedAgent(manifest, agent),
+    resolved,
     reach: addresses.get(main),
     others: Object.fromEntries(others),
     ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),

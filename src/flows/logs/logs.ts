@@ -2,12 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { clockOf } from "../../agents/logs/clock.js";
 import type { LogLine } from "../../agents/logs/frame-reader.js";
 import { type LogQuery, logFiles, logsScript } from "../../agents/logs/script.js";
-import { loadType } from "../../agents/manifest/registry.js";
-import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { limit } from "../../async/limit.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
+import { resolve } from "../agent/target.js";
 import { cleanCut } from "../clean-cut.js";
 import { byHost } from "../fleet/host.js";
 import type { Session } from "../session.js";
@@ -56,8 +55,7 @@ export async function readLogs(
   const limits = { maxLength, maxPast: Math.floor(maxPast / agents.length) };
   const logs = await Promise.all(
     agents.map(async (agent) => {
-      const { manifest } = await loadType(session.configDir, agent.record.type);
-      const target = { agent, resolved: resolvedAgent(manifest, agent) };
+      const target = { agent, resolved: await resolve(session, agent) };
       return new AgentLog({ target, filter: options, clean, onOverflow, ...limits });
     }),
   );

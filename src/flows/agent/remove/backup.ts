@@ -25,16 +25,12 @@ export interface Backup {
   members: string[];
 }
 
-/** No agent may fill the disk of this machine, or keep clm waiting for ever. */
-export interface Limits {
-  /** Of the copied files, and of the archive that arrives. */
-  bytes: number;
-  /** For the whole backup, and for the next byte. */
-  seconds: number;
-  silence: number;
-}
-
-const limits: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
+/**
+ * No agent may fill the disk of this machine, or keep clm waiting for ever. Bytes of the copied files, and of the archive
+ * that arrives; seconds for the whole backup, and for the next byte.
+ */
+const limits = { bytes: 4e9, seconds: 3600, silence: 120 };
+type Limits = typeof limits;
 
 /** Undefined when there is nothing to keep. Files with secrets are left out: the agent has to log in again. */
 export async function backUp(session: Session, root: Shell, agent: Agent): Promise<Backup | undefined> {
@@ -79,13 +75,11 @@ export async function newestBackup(configDir: string, agent: Agent): Promise<Bac
   const directory = backupDirectory(configDir);
   const since = agent.record.installed_at ? stamp(agent.record.installed_at) : "";
   const files = await readdir(directory).catch(() => []);
-  const times = files.flatMap((file) => {
-    const time = file.startsWith(stem(agent)) ? file.slice(stem(agent).length, -".tar.gz".length) : "";
-    return /^\d{8}T\d{6}Z$/.test(time) && time >= since ? [time] : [];
-  });
-  const newest = times.sort().at(-1);
+  const times = files.flatMap((file) => (file.startsWith(stem(agent)) ? file.slice(stem(agent).length) : []));
+  const own = times.filter((time) => /^\d{8}T\d{6}Z\.tar\.gz$/.test(time) && time >= since);
+  const newest = own.sort().at(-1);
   if (newest === undefined) return undefined;
-  const path = join(directory, `${stem(agent)}${newest}.tar.gz`);
+  const path = join(directory, stem(agent) + newest);
   // A damaged file is no backup.
   return tarMembers(path).then(
     (members) => ({ path, members }),

@@ -1,9 +1,8 @@
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { removalOperations } from "../../../agents/plan/operations.js";
-import { proxyOf } from "../../../agents/plan/proxy.js";
-import { isFault } from "../../../errors.js";
+import { proxyUnit } from "../../../agents/plan/proxy.js";
+import { type FaultName, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
-import type { Connection } from "../../../remote/connection.js";
 import type { Report } from "../../../remote/operations/converge.js";
 import { absent, type Operation } from "../../../remote/operations/operation.js";
 import type { Shell } from "../../../remote/process.js";
@@ -41,7 +40,8 @@ export const removeAgent = (session: Session, ref: string, options: RemoveOption
 
 async function remove(session: Session, agent: Agent, { backup, force }: RemoveOptions): Promise<RemoveResult> {
   const { name, host } = agent;
-  const connection = await connect(session, agent);
+  const forgetLine = `clm agent remove ${hostAndName(agent)} --forget   # only if the machine is gone for good`;
+  const connection = await session.pool.connect(host).catch(suggesting(forgetLine, "unreachable"));
   const root = connection.as("root");
   const account = await ownAccountExists(session, connection, agent);
   const proxy = await proxyOn(session, root, agent);
@@ -54,18 +54,22 @@ async function remove(session: Session, agent: Agent, { backup, force }: RemoveO
   return flow(session, actionOn(agent, `remove ${agentId(agent)}`, question), async ({ change, record }) => {
     const title = `back up the data of ${name} to ${backupDirectory(session.configDir)}, without .env`;
     const made = wantsBackup ? await change(title, () => backUp(session, root, agent)) : undefined;
-    await record("the removal has begun", () => setRemoving(session, agent));
+    await record("the removal has begun", () =>
+      recordAgent(session.hosts, at(agent), (now) => now && { ...now, status: "removing" }),
+    );
     // Running things first, the user with its files last.
     const home = absent({ path: `${agent.record.home}.clm-new` });
     const operations = [...installerGone(name), ...proxy.operations, home, ...removalOperations(agent.record)];
     const removal = { root, operations, continueOnError: force };
-    const report = await change(`remove ${name} from ${host.name}`, removal).catch(orByForce(agent));
+    const report = await change(`remove ${name} from ${host.name}`, removal).catch(
+      suggesting(`clm agent remove ${hostAndName(agent)} --force`),
+    );
     await record("the agent is removed", () => drop(session, agent));
 
     const kept = made ?? (await earlierBackup(session, agent));
     return {
       agent,
-      changes: changesOf(report).map(withHome(agent)),
+      changes: changesOf(report).map((change) => withHome(agent, change)),
       left: [...failuresIn(report), ...proxy.left, ...(account ? [] : await orphanedHome(session, root, agent))],
       backedUp: kept !== undefined || (session.gate.dryRun && wantsBackup),
       backup: kept,
@@ -92,12 +96,13 @@ const actionOn = (agent: Agent, summary: string, question: string) => ({
   typed: agent.name,
 });
 
-const connect = (session: Session, agent: Agent): Promise<Connection> =>
-  session.pool.connect(agent.host).catch((error) => {
-    if (!isFault(error, "unreachable")) throw error;
-    const forgetLine = `clm agent remove ${hostAndName(agent)} --forget   # only if the machine is gone for good`;
-    throw error.with({ next: [...error.next, forgetLine] });
-  });
+/** Adds a command to the fault. */
+const suggesting =
+  (command: string, ...names: FaultName[]) =>
+  (error: unknown): never => {
+    if (!isFault(error, ...names)) throw error;
+    throw error.with({ next: [...error.next, command] });
+  };
 
 const isBegun = ({ record }: Agent): boolean => record.status === "removing";
 
@@ -106,25 +111,13 @@ const earlierBackup = async ({ configDir }: Session, agent: Agent): Promise<Back
 
 const at = ({ name, host }: Agent) => ({ host: host.name, name });
 
-const setRemoving = ({ hosts }: Session, agent: Agent) =>
-  recordAgent(hosts, at(agent), (now) => now && { ...now, status: "removing" });
-
-const withHome =
-  ({ record: { user, home } }: Agent) =>
-  (change: Change): Change =>
-    change.what === `user ${user}` ? { ...change, what: `${change.what} with its home ${home}` } : change;
+const withHome = ({ record: { user, home } }: Agent, change: Change): Change =>
+  change.what === `user ${user}` ? { ...change, what: `${change.what} with its home ${home}` } : change;
 
 const failuresIn = ({ results }: Report): string[] =>
   results
     .filter(({ status }) => status === "failed")
     .map(({ id, removes = id, why }) => `${removes}: ${why?.split("\n").at(-1) ?? "it cannot be removed"}`);
-
-const orByForce =
-  (agent: Agent) =>
-  (error: unknown): never => {
-    if (!isFault(error)) throw error;
-    throw error.with({ next: [...error.next, `clm agent remove ${hostAndName(agent)} --force`] });
-  };
 
 /** A home without its account is reported and not touched: its owner is unknown. */
 async function orphanedHome({ signal }: Session, root: Shell, { record: { home, user } }: Agent): Promise<string[]> {
@@ -140,16 +133,14 @@ async function proxyOn(
   root: Shell,
   agent: Agent,
 ): Promise<{ operations: Operation[]; left: string[] }> {
-  const none = { operations: [], left: [] };
-  if (!agent.record.proxy) return none;
-  const resolved = await resolve(session, agent);
-  const { manifest } = resolved;
-  const proxy = proxyOf(resolved);
-  if (!proxy || !manifest.proxy) return none;
-  const why = strangerIn(resolved, await probeProxy(session, root, resolved, manifest.proxy, {}));
+  const resolved = agent.record.proxy && (await resolve(session, agent));
+  const type = resolved?.manifest.proxy;
+  if (!type) return { operations: [], left: [] };
+  const unit = proxyUnit(resolved, type);
+  const why = strangerIn(resolved, await probeProxy(session, root, resolved, type, {}));
   return why === undefined
-    ? { operations: [absent({ unit: proxy.unit })], left: [] }
-    : { operations: [], left: [`${proxy.unit}: ${why}`] };
+    ? { operations: [absent({ unit })], left: [] }
+    : { operations: [], left: [`${unit}: ${why}`] };
 }
 
 /** The record goes last, so that the same command can be run again after a kill. */

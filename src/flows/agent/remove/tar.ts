@@ -3,17 +3,17 @@ import { createGunzip, type Gunzip } from "node:zlib";
 
 const block = 512;
 
-// A small archive can unpack to any number of bytes.
-const limits = { members: 1_000_000, bytes: 64 * 1024 ** 3 };
+interface ReadOptions {
+  signal?: AbortSignal;
+  members?: number;
+  /** A small archive can unpack to any number of bytes. */
+  bytes?: number;
+}
 
 /** The file names in a tar.gz, read to its end. Throws when it is damaged, truncated or too large. */
 export async function tarMembers(
   path: string,
-  {
-    signal,
-    members = limits.members,
-    bytes = limits.bytes,
-  }: { signal?: AbortSignal; members?: number; bytes?: number } = {},
+  { signal, members = 1_000_000, bytes = 64 * 1024 ** 3 }: ReadOptions = {},
 ): Promise<string[]> {
   const names: string[] = [];
   let rest = Buffer.alloc(0);
