@@ -4,7 +4,7 @@ import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool
 import { UpstreamPools, type UpstreamTarget } from "../../gateway/upstream-pool/upstream-pools.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";
-import { verifyProxyPort } from "../agent/proxy/verify-port.js";
+import { verifyProxyPort } from "../agent/proxy/prove.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import type { Session } from "../session.js";
 

@@ -64,10 +64,6 @@ async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, res
   const words = [resolved.paths.launcher, ...(resolved.manifest.version?.args ?? [])];
   const command = commandInSandbox(agent, resolved, { script: '"$@" | head -c 2000', words, seconds: timeout });
   const { stdout } = await run(root, command, { timeout: (timeout + 10) * 1000, signal });
-  return ui.redact(
-    stdout
-      .split("\n")[0]
-      ?.replace(/\p{Cc}/gu, " ")
-      .slice(0, 200) ?? "",
-  );
+  const [line = ""] = stdout.split("\n");
+  return ui.redact(line.replace(/\p{Cc}/gu, " ").slice(0, 200));
 }

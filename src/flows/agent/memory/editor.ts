@@ -6,22 +6,19 @@ import { writeNew } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
 
-export interface Edited {
-  bytes: Buffer;
-  /** Why the edit does not count. */
-  trouble?: string;
-}
-
-/** Opens the text in the user's editor, in a private temporary directory. */
-export async function inEditor(session: Session, name: string, text: Uint8Array): Promise<Edited> {
+/** Opens the text in the user's editor, in a private temporary directory. `trouble`: why the edit does not count. */
+export async function inEditor(
+  session: Session,
+  name: string,
+  text: Uint8Array,
+): Promise<{ bytes: Buffer; trouble: string | undefined }> {
   const words = editorWords(session.env);
   const directory = await mkdtemp(join(openSubdirectory(session.configDir, "edits"), "edit-"));
   const path = join(directory, name);
   try {
     writeNew(path, text);
     const trouble = await edit(words, path);
-    const bytes = await readFile(path).catch(() => Buffer.from(text));
-    return { bytes, ...(trouble && { trouble }) };
+    return { bytes: await readFile(path).catch(() => Buffer.from(text)), trouble };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

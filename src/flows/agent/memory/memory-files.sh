@@ -10,27 +10,28 @@ answer() {
 
 # look PATH...
 look() {
-  for path; do look_at; done
+  for path; do
+    if [ -L "$path" ]; then
+      echo link
+    elif [ ! -e "$path" ]; then
+      echo absent
+    elif [ ! -f "$path" ]; then
+      echo other
+    else
+      # Opened once: the agent may replace the file meanwhile.
+      (
+        exec 8<"$path" && printf 'file %s ' "$(stat -L -c '%a %U %Y %s' /dev/fd/8)" &&
+          head -c "$largest" <&8 | base64 -w 0 && echo
+      ) || echo unreadable
+    fi
+  done
 }
 
-look_at() {
-  if [ -L "$path" ]; then
-    echo link
-  elif [ ! -e "$path" ]; then
-    echo absent
-  elif [ ! -f "$path" ]; then
-    echo other
-  else
-    # Opened once: the agent may replace the file meanwhile.
-    (
-      exec 8<"$path" && printf 'file %s ' "$(stat -L -c '%a %U %Y %s' /dev/fd/8)" &&
-        head -c "$largest" <&8 | base64 -w 0 && echo
-    ) || echo unreadable
-  fi
-}
-
-# The agent's own lock, or the directory for a file it does not lock, so that two clms never write at once.
+# take_turn PATH LOCK EXPECTED: the agent's own lock, or the directory for a file it does not lock, so that two clms never
+# write at once. The file must have the digest the user read, or be `absent`.
 take_turn() {
+  path=$1 lock=$2 expected=$3
+  dir=${path%/*}
   [ ! -L "$dir" ] || answer link "$dir"
   [ -d "$dir" ] || mkdir -m 0700 -- "$dir" || exit
   if [ -n "$lock" ]; then
@@ -40,10 +41,6 @@ take_turn() {
     exec 9<"$dir"
   fi
   flock -w 10 9 || answer busy
-}
-
-# The file must have the digest the user read, or be `absent`.
-compare() {
   if [ -L "$path" ]; then
     answer link "$path"
   elif [ ! -e "$path" ]; then
@@ -59,10 +56,8 @@ compare() {
 
 # write PATH LOCK EXPECTED DIGEST
 write() {
-  path=$1 lock=$2 expected=$3 digest=$4
-  dir=${path%/*}
-  take_turn
-  compare
+  digest=$4
+  take_turn "$@"
   # Left by a clm that was killed: with the lock held, no other one writes this file.
   temp=$dir/.mem_clm-${path##*/}
   rm -f -- "$temp".??????
@@ -78,10 +73,7 @@ write() {
 
 # delete PATH LOCK EXPECTED
 delete() {
-  path=$1 lock=$2 expected=$3
-  dir=${path%/*}
-  take_turn
-  compare
+  take_turn "$@"
   rm -f -- "$path" || exit
   sync -- "$dir/"
   answer 'done'

@@ -51,19 +51,16 @@ export async function readFile(session: Session, target: MemoryTarget, file: Mem
 const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 function parseCopy({ agent, format }: MemoryTarget, file: MemoryFile, line: string): MemoryCopy {
-  const [state = "", mode = "", owner = "", seconds = "", size = "", content = ""] = line.split(" ");
+  const [state = "", mode = "", owner = "", seconds = "", size = "", base64 = ""] = line.split(" ");
   if (state === absent) return { file, digest: absent };
   if (state === "link" || state === "other") throw inTheWay(agent, file, state, file.path);
-  const bytes = Buffer.from(content, "base64");
+  const bytes = Buffer.from(base64, "base64");
   if (state !== "file" || bytes.length !== Number(size)) throw unreadable(agent, file, Number(size));
   const modified = new Date(Number(seconds) * 1000).toISOString();
   const text = bytes.toString("utf8");
   const entries = file.entries ? format.entriesOf(text) : [];
-  return {
-    file,
-    content: { bytes, text, entries, mode: mode.padStart(4, "0"), owner, modified },
-    digest: digestOf(bytes),
-  };
+  const content = { bytes, text, entries, mode: mode.padStart(4, "0"), owner, modified };
+  return { file, content, digest: digestOf(bytes) };
 }
 
 /** Deletes the file when there is no text. A conflict changes nothing. */

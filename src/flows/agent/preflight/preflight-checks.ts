@@ -76,15 +76,10 @@ function judgeUnit({ agent: { user, unit }, comment }: Installation, observation
 
 function judgePort(installation: Installation, observation: PreflightObservation): Verdict {
   const question = portQuestion(installation, observation);
-  if (installation.port !== undefined) {
-    const objection = objectionTo(installation.port, question);
-    return objection ? fail(objection, "choose another with --port") : ok(`${installation.port} is free`);
-  }
-  const port = freePort(question);
   const { first, last } = question.range;
-  return port === undefined
-    ? fail(`every port from ${first} to ${last} is taken`, "choose another with --port")
-    : ok(`${port} is free`);
+  const port = installation.port ?? freePort(question);
+  const objection = port === undefined ? `every port from ${first} to ${last} is taken` : objectionTo(port, question);
+  return objection ? fail(objection, "choose another with --port") : ok(`${port} is free`);
 }
 
 /** The ports in use, apart from those of the agent itself. */

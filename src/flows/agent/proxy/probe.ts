@@ -22,12 +22,8 @@ export async function probeProxy(
   sight: ProxyProbeOptions,
 ): Promise<ProxyObservation> {
   const asking = { host: agent.host, what: `how the proxy of ${agent.name} is`, timeout: probeTimeout, signal };
-  const { words, logins, ...seen } = await askHost(
-    root,
-    proxyScript(agent, type, sight),
-    asking,
-    parseProxyObservation(type),
-  );
+  const script = proxyScript(agent, type, sight);
+  const { words, logins, ...seen } = await askHost(root, script, asking, parseProxyObservation(type));
   // Both are output of the agent's program.
   const plain = (text: string) =>
     ui

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHeld } from "../../../agents/dashboard/dashboard.js";
-import type { AgentProxy, ProxyType } from "../../../agents/plan/proxy.js";
+import { type AgentProxy, type ProxyType, proxyOf } from "../../../agents/plan/proxy.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { brief, fixes } from "../../../agents/probe/proof/judge.js";
 import type { ProxyObservation } from "../../../agents/proxy/probe.js";
 import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { Fault } from "../../../errors.js";
 import type { Shell } from "../../../remote/process.js";
+import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { type VerifiedEndpoint, type VerifyOptions, verifiedEndpoint } from "../verify-port-owner.js";
 import { probeProxy } from "./probe.js";
 
 export interface RunningProxy {
@@ -54,3 +56,17 @@ export function notServing(
     next: [`clm agent proxy enable ${ref} --provider ${proxy.provider}`, fixes({ ...agent, unit: proxy.unit }).journal],
   });
 }
+
+/** Another process on the port could read the conversations. The proxy takes no key: it serves every client. */
+export const verifyProxyPort = (
+  session: Session,
+  agent: Agent,
+  options: VerifyOptions = {},
+): Promise<VerifiedEndpoint & { proxy: AgentProxy }> =>
+  verifiedEndpoint(session, agent, options, (resolved) => {
+    const proxy = proxyOf(resolved);
+    const next = `clm agent proxy status ${agent.ref}`;
+    if (!proxy) throw new Fault("not-ready", `${agent.name} has no proxy`, { next });
+    const name = `the proxy of ${resolved.name}`;
+    return { ...proxy, name, faultOf: (observation) => proxyTrouble(resolved, proxy, observation), found: { proxy } };
+  });

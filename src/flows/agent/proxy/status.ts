@@ -1,5 +1,5 @@
 import { type AgentProxy, proxyOf, recordedProxyType } from "../../../agents/plan/proxy.js";
-import type { Login, ProxyObservation } from "../../../agents/proxy/probe.js";
+import type { Login } from "../../../agents/proxy/probe.js";
 import type { Fault } from "../../../errors.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { Agent } from "../../../state/agents.js";
@@ -30,21 +30,15 @@ export async function proxyStatus(session: Session, ref: string): Promise<ProxyS
   const proxy = proxyOf(resolved);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const seen = await probeProxy(session, root, resolved, type, { port: proxy?.port, logins: true });
+  const { LoadState, ActiveState = "", SubState = "", UnitFileState } = seen.unit;
   return {
     agent,
     ...(proxy && { proxy }),
-    ...factsFrom(seen),
-    ...(proxy && !isServing(seen) && { trouble: notServing({ resolved, proxy }, seen) }),
-  };
-}
-
-function factsFrom({ unit, listeners, logins, says }: ProxyObservation): Omit<ProxyStatus, "agent"> {
-  const { LoadState, ActiveState = "", SubState = "", UnitFileState } = unit;
-  return {
     ...(LoadState !== "not-found" && { unit: `${ActiveState} (${SubState})` }),
     enabled: UnitFileState === "enabled",
-    holders: listeners.map(({ pid, user, command, own }) => ({ pid, user, command, own })),
-    logins,
-    ...says,
+    holders: seen.listeners.map(({ pid, user, command, own }) => ({ pid, user, command, own })),
+    logins: seen.logins,
+    ...seen.says,
+    ...(proxy && !isServing(seen) && { trouble: notServing({ resolved, proxy }, seen) }),
   };
 }

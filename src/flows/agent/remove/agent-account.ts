@@ -34,10 +34,8 @@ export async function ownAccountExists(session: Session, connection: Connection,
   const doubts = doubtsAbout({ ...agent.record, data }, observation, connection.user);
   if (doubts.length === 0) return account !== undefined;
   const why = [`${agent.name} was taken over, so its account has no mark of clm`, ...doubts];
-  throw new Fault("in-use", `the account ${user} on ${host} may be somebody else's; nothing was removed`, {
-    why,
-    next,
-  });
+  const what = `the account ${user} on ${host} may be somebody else's; nothing was removed`;
+  throw new Fault("in-use", what, { why, next });
 }
 
 export interface AccountObservation {
