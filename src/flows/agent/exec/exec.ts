@@ -114,7 +114,8 @@ async function execIn(session: Session, target: AgentTarget, leash: Leash, order
   // The command goes on stdin: sudo writes its arguments into the host's log.
   const process = await connection.as("root").spawn(commandFor(script), { signal });
   process.stdin.write(script);
-  const letGoOfInput = feed(order.input, process.stdin);
+  if (order.input) order.input.pipe(process.stdin);
+  else process.stdin.end();
   const stderr = afterLine(process.stderr, proof);
   try {
     await Promise.all([
@@ -128,21 +129,9 @@ async function execIn(session: Session, target: AgentTarget, leash: Leash, order
     if (!stderr.begun()) throw neverBegan(target, exit, stderr.before());
     return exit;
   } finally {
-    letGoOfInput();
+    // After the command has ended, its input has no reader.
+    order.input?.unpipe(process.stdin).pause();
   }
-}
-
-function feed(input: Readable | undefined, stdin: NodeJS.WritableStream): () => void {
-  if (!input) {
-    stdin.end();
-    return () => {};
-  }
-  input.pipe(stdin);
-  // After the command has ended, its input has no reader.
-  return () => {
-    input.unpipe(stdin);
-    input.pause();
-  };
 }
 
 async function listen(stream: Readable, hear: (bytes: Buffer) => Promise<void> | void): Promise<void> {

@@ -56,12 +56,8 @@ export function probeHost(root: Shell, installation: Installation, signal: Abort
   ]);
 }
 
-export interface Release {
-  /** The first line the launcher would print; empty when unknown. */
-  version: string;
-  /** The commit of the checkout; empty when there is no checkout. */
-  commit: string;
-}
+/** Each is empty when unknown. */
+export type Release = Required<Pick<PreflightObservation, "version" | "commit">>;
 
 type Account = Pick<Installation, "agent" | "comment">;
 

@@ -12,7 +12,7 @@ import type { Session } from "../../session.js";
 import { type VerifiedEndpoint, type VerifyOptions, verifiedEndpoint } from "../verify-port-owner.js";
 import { probeProxy } from "./probe.js";
 
-export interface RunningProxy {
+interface RunningProxy {
   root: Shell;
   resolved: ResolvedAgent;
   type: ProxyType;
@@ -22,13 +22,15 @@ export interface RunningProxy {
 const pause = 300;
 
 /** Waits until its own processes hold its port and it reports a login. Returns the name of its upstream. */
-export async function mustAnswer(session: Session, running: RunningProxy): Promise<string | undefined> {
-  const { root, resolved, type, proxy } = running;
+export async function mustAnswer(
+  session: Session,
+  { root, resolved, type, proxy }: RunningProxy,
+): Promise<string | undefined> {
   const deadline = Date.now() + type.timeout;
   for (;;) {
     const seen = await probeProxy(session, root, resolved, type, { port: proxy.port });
     if (isServing(seen)) return seen.says?.upstream;
-    if (isHopeless(seen) || Date.now() > deadline) throw notServing(running, seen);
+    if (isHopeless(seen) || Date.now() > deadline) throw notServing(resolved, proxy, seen);
     await sleep(pause, undefined, { signal: session.signal });
   }
 }
@@ -41,10 +43,7 @@ const isHopeless = ({ unit: { ActiveState, SubState }, says }: ProxyObservation)
   SubState === "auto-restart" ||
   says?.authenticated === false;
 
-export function notServing(
-  { resolved: agent, proxy }: Pick<RunningProxy, "resolved" | "proxy">,
-  seen: ProxyObservation,
-): Fault {
+export function notServing(agent: ResolvedAgent, proxy: AgentProxy, seen: ProxyObservation): Fault {
   const { name, ref, host } = agent;
   const trouble = proxyTrouble(agent, proxy, seen);
   const last = seen.words.filter((line) => line.trim() !== "" && !line.startsWith(`${proxy.unit}: `)).at(-1);

@@ -39,6 +39,6 @@ export async function proxyStatus(session: Session, ref: string): Promise<ProxyS
     holders: seen.listeners.map(({ pid, user, command, own }) => ({ pid, user, command, own })),
     logins: seen.logins,
     ...seen.says,
-    ...(proxy && !isServing(seen) && { trouble: notServing({ resolved, proxy }, seen) }),
+    ...(proxy && !isServing(seen) && { trouble: notServing(resolved, proxy, seen) }),
   };
 }
