@@ -57,11 +57,10 @@ function checkFiles({ configDir }: Session): Verdict {
 
 function checkState(session: Session): Verdict {
   try {
-    const { hosts } = session.hosts.read();
+    const fleet = session.hosts.read();
     session.providers.read();
     session.secrets.all();
-    const agents = hosts.reduce((sum, host) => sum + Object.keys(host.agents).length, 0);
-    return ok(`hosts: ${hosts.length}, agents: ${agents}`);
+    return ok(`hosts: ${fleet.hosts.length}, agents: ${agentsOf(fleet).length}`);
   } catch (error) {
     return failedBy(asFault(error));
   }

@@ -139,13 +139,9 @@ async function readHost(
     try {
       const connection = await session.pool.connect(host);
       const resolved = logs.map(({ target }) => target.resolved);
+      const script = logsScript(resolved, query);
       const handlers = { maxBytes: maxLength, line, remark, drained: () => sink.drained() };
-      return await listen(
-        connection,
-        logsScript(resolved, query),
-        { ...handlers, silence: options.follow ? undefined : silence },
-        signal,
-      );
+      return await listen(connection, script, { ...handlers, silence: options.follow ? undefined : silence }, signal);
     } catch (error) {
       if (signal.aborted) return;
       const fault = asFault(error);

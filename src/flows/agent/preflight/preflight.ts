@@ -1,4 +1,4 @@
-import type { Check } from "../../../agents/check.js";
+import { type Check, fail, ok, type Verdict } from "../../../agents/check.js";
 import { isFault } from "../../../errors.js";
 import { type Facts, readFacts } from "../../../remote/facts.js";
 import type { Shell } from "../../../remote/process.js";
@@ -27,20 +27,18 @@ export async function preflight(session: Session, host: Host, installation: Inst
   const facts = await readFacts(connection, now, signal);
   // The recorded sudo mode may be outdated.
   const root = connection.as("root", facts.sudo);
-  const reached = reachedChecks(host, facts);
-  const observation = await probeHost(root, installation, signal).catch((error) => {
-    if (!isFault(error, "sudo-refused")) throw error;
-    const [fix] = error.next;
-    const reason = [error.message, ...error.why].join(": ");
-    const sudo: Check = { id: "sudo", result: "fail", reason, ...(fix && { fix }) };
-    throw new ChecksFailed(refusal, [...reached, sudo, ...preflightChecks(installation, facts, undefined)]);
-  });
-  const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
-  const checks = [
-    ...reached,
-    { id: "sudo", result: "ok", reason: how } as const,
+  const checksWith = (sudo: Verdict, observation: PreflightObservation | undefined): Check[] => [
+    ...reachedChecks(host, facts),
+    { id: "sudo", ...sudo },
     ...preflightChecks(installation, facts, observation),
   ];
+  const observation = await probeHost(root, installation, signal).catch((error) => {
+    if (!isFault(error, "sudo-refused")) throw error;
+    const reason = [error.message, ...error.why].join(": ");
+    throw new ChecksFailed(refusal, checksWith(fail(reason, error.next[0]), undefined));
+  });
+  const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
+  const checks = checksWith(ok(how), observation);
   mustPass(checks, refusal);
   const missing = missingPackages(installation.agent.manifest.requires, observation);
   return { checks, root, facts, observation, installation, missing };
