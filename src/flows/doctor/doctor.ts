@@ -59,8 +59,8 @@ async function diagnoseAndRepair(
   const repairs = await repair(first);
   if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, fixed: new Set() };
   const findings = await examine();
-  const bad = rowsOf(first, (check) => !isWell(check));
-  return { findings, repairs, fixed: new Set(rowsOf(findings, isWell).filter((row) => bad.includes(row))) };
+  const bad = new Set(rowsOf(first, (check) => !isWell(check)));
+  return { findings, repairs, fixed: new Set(rowsOf(findings, isWell).filter((row) => bad.has(row))) };
 }
 
 const rowsOf = (findings: Finding[], which: (check: Check) => boolean): string[] =>
