@@ -12,6 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { objectFrom } from "../text/json-object.js";
 import { removeIfThere, sweepTemps, tempName, writeNew } from "./atomic-file.js";
 import { errnoOf } from "./disk-fault.js";
 import { isAlive, type ProcessId } from "./process-id.js";
@@ -82,20 +83,20 @@ export function tryToTake(directory: string, terms: ClaimOptions): Claim | LockS
   const temp = join(directory, tempName("claim"));
   const fd = openSync(temp, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
   const claim = claimOn(fd, directory, seen.generation + 1);
+  let taken = false;
   try {
     writeSync(fd, `held\n${JSON.stringify(terms.owner)}\n${temp}\n`);
     // Both times are the file system's own, so clocks of machines that share it need not agree.
-    const silent = alive === undefined && fstatSync(fd).mtimeMs - seen.heartbeat > terms.expiry;
-    if (!seen.free && alive !== false && !stuck && !silent) return abandoned(claim, seen);
+    if (alive === undefined && !stuck && fstatSync(fd).mtimeMs - seen.heartbeat <= terms.expiry) return seen;
     linkSync(temp, join(directory, `${claim.generation}`));
+    taken = read(directory, seen.generation)?.text === seen.text && claim.stillMine();
   } catch (error) {
-    closeSync(fd);
-    if (errnoOf(error) === "EEXIST") return undefined;
-    throw error;
+    if (errnoOf(error) !== "EEXIST") throw error;
   } finally {
     removeIfThere(temp);
+    if (!taken) claim.release();
   }
-  if (read(directory, seen.generation)?.text !== seen.text || !claim.stillMine()) return abandoned(claim, undefined);
+  if (!taken) return undefined;
   removeBelow(directory, claim.generation);
   return claim;
 }
@@ -120,11 +121,6 @@ function claimOn(fd: number, directory: string, generation: number): Claim {
   };
 }
 
-function abandoned<T>(claim: Claim, outcome: T): T {
-  claim.release();
-  return outcome;
-}
-
 /** Undefined when there is no such lock yet, or when it is changing hands. */
 export function lockState(directory: string): LockState | undefined {
   const generation = highest(directory);
@@ -142,7 +138,7 @@ function read(directory: string, generation: number): LockState | undefined {
   try {
     const heartbeat = fstatSync(fd).mtimeMs;
     const [state = "", ownerLine = "", ...rest] = readFileSync(fd, "utf8").split("\n");
-    const owner = parseOwner(ownerLine);
+    const owner = objectFrom<LockOwner>(ownerLine);
     const text = [ownerLine, ...rest].join("\n");
     return { generation, free: state.startsWith("f"), heartbeat, text, ...(owner && { owner }) };
   } finally {
@@ -150,17 +146,7 @@ function read(directory: string, generation: number): LockState | undefined {
   }
 }
 
-function parseOwner(line: string): LockOwner | undefined {
-  try {
-    return JSON.parse(line) as LockOwner;
-  } catch {
-    return undefined;
-  }
-}
-
-function highest(directory: string): number | undefined {
-  return generations(directory).at(-1);
-}
+const highest = (directory: string): number | undefined => generations(directory).at(-1);
 
 function generations(directory: string): number[] {
   try {

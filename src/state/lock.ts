@@ -1,11 +1,12 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Limit, limit } from "../async/limit.js";
+import { waitFor } from "../async/wait.js";
 import { Fault, type FaultDetails } from "../errors.js";
-import { openSubdirectory } from "./config-dir.js";
+import { namesIn, openSubdirectory } from "./config-dir.js";
 import { cannotWrite } from "./disk-fault.js";
-import { type Claim, type LockOwner, type LockState, tryToTake } from "./lock-file.js";
-import { takeTurn } from "./lock-queue.js";
+import { type Claim, type LockOwner, type LockState, lockState, tryToTake } from "./lock-file.js";
 import { isAlive, thisProcess } from "./process-id.js";
 import { userName } from "./user.js";
 
@@ -19,11 +20,8 @@ export interface LockOptions {
   signal?: AbortSignal;
 }
 
-export interface Lock {
-  /** Grows by one with every owner and never starts again. */
-  generation: number;
-  /** False when it was taken over because we gave no sign of life for too long. */
-  stillMine(): boolean;
+/** `generation` grows by one with every owner and never starts again. */
+export interface Lock extends Pick<Claim, "generation" | "stillMine"> {
   /** Throws `locked` when it is no longer ours: asked right before a write becomes real. */
   mustBeMine(): void;
 }
@@ -40,18 +38,17 @@ export async function withLock<T>(
 ): Promise<T> {
   const directory = join(openSubdirectory(root, "locks"), name);
   const until = performance.now() + wait;
-  const endTurn = await takeTurn(directory, until, signal, () => ownTurnTaken(name, wait));
+  const endTurn = await takeTurn(directory, { name, wait, signal });
   try {
-    const claim = await take(directory, { name, what, wait, until, expiry, signal });
+    const claim = await take(directory, { name, what, wait, until, expiry, signal }).catch((error) => {
+      throw cannotWrite(directory, directory, error);
+    });
     const heart = setInterval(claim.beat, expiry / 5).unref();
+    const mustBeMine = () => {
+      if (!claim.stillMine()) throw takenOver(name);
+    };
     try {
-      return await work({
-        generation: claim.generation,
-        stillMine: claim.stillMine,
-        mustBeMine() {
-          if (!claim.stillMine()) throw takenOver(name);
-        },
-      });
+      return await work({ ...claim, mustBeMine });
     } finally {
       clearInterval(heart);
       claim.release();
@@ -61,10 +58,30 @@ export async function withLock<T>(
   }
 }
 
-interface TakeOptions extends Required<Omit<LockOptions, "signal">> {
+interface WaitOptions {
   name: string;
-  until: number;
+  wait: number;
   signal: AbortSignal | undefined;
+}
+
+// Within one process, waiters for the same lock queue here; only the first polls the disk.
+const queues = new Map<string, Limit>();
+
+/** Waits for our turn, first come first served. Call the result to end the turn. */
+function takeTurn(directory: string, { name, wait, signal }: WaitOptions): Promise<() => void> {
+  const queue = queues.get(directory) ?? limit(1);
+  queues.set(directory, queue);
+  const turn = new Promise<() => void>((begin) => queue(() => new Promise<void>(begin)));
+  const late = () => ownTurnTaken(name, wait);
+  return waitFor(turn, { timeout: wait, late, signal, drop: (end) => end() }).catch((error) => {
+    throw signal?.aborted ? interrupted("another part of the same command") : error;
+  });
+}
+
+interface TakeOptions extends WaitOptions {
+  what: string;
+  until: number;
+  expiry: number;
 }
 
 async function take(directory: string, { name, what, wait, until, expiry, signal }: TakeOptions): Promise<Claim> {
@@ -72,25 +89,13 @@ async function take(directory: string, { name, what, wait, until, expiry, signal
   const isStuck = silenceWatch(expiry);
   let pause = 2;
   for (let tries = 0; ; tries++) {
-    if (signal?.aborted) throw interrupted(name);
+    if (signal?.aborted) throw interrupted(`'${name}'`);
     const owner = { ...me, since: new Date().toISOString() };
-    const found = attempt(directory, { owner, expiry, isStuck });
+    const found = tryToTake(directory, { owner, expiry, isStuck });
     if (found && "release" in found) return found;
     if (performance.now() >= until && (found || tries > 20)) throw stillLocked(name, wait, found);
-    try {
-      await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal });
-    } catch {
-      throw interrupted(name);
-    }
+    await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal }).catch(() => {});
     pause = Math.min(pause * 1.5, 30);
-  }
-}
-
-function attempt(directory: string, terms: Parameters<typeof tryToTake>[1]): ReturnType<typeof tryToTake> {
-  try {
-    return tryToTake(directory, terms);
-  } catch (error) {
-    throw cannotWrite(directory, directory, error);
   }
 }
 
@@ -122,7 +127,6 @@ export class LockHeld extends Fault {
 
 function stillLocked(name: string, wait: number, seen: LockState | undefined): Fault {
   const { owner, heartbeat } = seen ?? {};
-  const here = owner && isAlive(owner);
   return new LockHeld(name, `another clm has '${name}' and did not finish within ${seconds(wait)}`, {
     why: owner
       ? [
@@ -130,9 +134,7 @@ function stillLocked(name: string, wait: number, seen: LockState | undefined): F
           `its last sign of life was at ${new Date(heartbeat ?? 0).toISOString()}`,
         ]
       : "it does not say who it is",
-    next: here
-      ? ["the same command again, when it is done", `kill ${owner.pid}`]
-      : "the same command again, when it is done",
+    next: ["the same command again, when it is done", ...(owner && isAlive(owner) ? [`kill ${owner.pid}`] : [])],
     data: { lock: name, owner: owner && publicPart(owner) },
   });
 }
@@ -148,5 +150,19 @@ const takenOver = (name: string) =>
     next: "the same command again",
   });
 
-const interrupted = (name: string) => new Fault("interrupted", `stopped while waiting for '${name}'`);
+const interrupted = (what: string) => new Fault("interrupted", `stopped while waiting for ${what}`);
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} s`;
+
+/** Locks of killed processes. They need no repair: the next taker gets them. */
+export function abandonedLocks(configDir: string): { name: string; owner: LockOwner }[] {
+  const root = join(configDir, "locks");
+  return namesIn(root).flatMap((name) => {
+    try {
+      const { owner, free } = lockState(join(root, name)) ?? {};
+      return owner && !free && isAlive(owner) === false ? [{ name, owner }] : [];
+    } catch {
+      // Not a lock, or not readable: whoever wants to take it is told so.
+      return [];
+    }
+  });
+}
