@@ -1,4 +1,4 @@
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { needsNoSync, tempName } from "./atomic-file.js";
 
@@ -10,13 +10,7 @@ export async function writeAtomicAsync(path: string, content: string): Promise<v
   const directory = dirname(path);
   const temp = join(directory, tempName(basename(path)));
   try {
-    const file = await open(temp, "wx", 0o600);
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(temp, content, { flag: "wx", mode: 0o600, flush: true });
     await rename(temp, path);
   } catch (error) {
     await rm(temp, { force: true });

@@ -5,56 +5,44 @@ export function jsonErrorPosition(text: string): { line: number; column: number 
   return { line, column: before.length - before.lastIndexOf("\n") };
 }
 
-const token =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them inside a string.
-  /[ \t\n\r]*(?:([{}[\],:])|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
-
-// The token that may come next. After `[` and `{` it may also be the end, after a comma it may not.
-type ExpectedToken = "value" | "first value" | "first key" | "key" | "colon" | "comma or end" | "nothing";
+const space = /[ \t\n\r]*/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them inside a string.
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const word = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 function breakingOffset(text: string): number {
-  const open: ("{" | "[")[] = [];
-  let expected: ExpectedToken = "value";
-  token.lastIndex = 0;
+  let at = 0;
+  /** Passes a token, if it comes next, and the space after it. */
+  const pass = (token: RegExp): boolean => {
+    token.lastIndex = at;
+    if (!token.test(text)) return false;
+    space.lastIndex = token.lastIndex;
+    space.test(text);
+    at = space.lastIndex;
+    return true;
+  };
+  const passKey = (): boolean => pass(string) && pass(/:/y);
+
+  /** How the lists and objects that have begun have to end. */
+  const ends: string[] = [];
+  pass(space);
   for (;;) {
-    const start = skipSpace(text, token.lastIndex);
-    const match = token.exec(text);
-    if (!match) return start;
-    const next = step(match[1], text[start] === '"', expected, open);
-    if (!next) return start;
-    expected = next;
-  }
-}
+    if (pass(/\{/y)) {
+      ends.push("}");
+      if (text[at] !== "}") {
+        if (passKey()) continue;
+        return at;
+      }
+    } else if (pass(/\[/y)) {
+      ends.push("]");
+      if (text[at] !== "]") continue;
+    } else if (!pass(string) && !pass(word)) return at;
 
-function step(
-  mark: string | undefined,
-  isString: boolean,
-  expected: ExpectedToken,
-  open: ("{" | "[")[],
-): ExpectedToken | undefined {
-  const afterValue = (): ExpectedToken => (open.length > 0 ? "comma or end" : "nothing");
-  const wantsValue = expected === "value" || expected === "first value";
-  const wantsKey = expected === "key" || expected === "first key";
-  if (mark === undefined) {
-    if (wantsKey) return isString ? "colon" : undefined;
-    return wantsValue ? afterValue() : undefined;
+    while (ends.length > 0 && text[at] === ends.at(-1)) {
+      ends.pop();
+      pass(/[\]}]/y);
+    }
+    if (ends.length === 0 || !pass(/,/y)) return at;
+    if (ends.at(-1) === "}" && !passKey()) return at;
   }
-  if (mark === "{" || mark === "[") {
-    if (!wantsValue) return undefined;
-    open.push(mark);
-    return mark === "{" ? "first key" : "first value";
-  }
-  if (mark === ":") return expected === "colon" ? "value" : undefined;
-  if (mark === ",") return expected === "comma or end" ? (open.at(-1) === "{" ? "key" : "value") : undefined;
-  const opener = mark === "}" ? "{" : "[";
-  const mayEnd = expected === "comma or end" || expected === (mark === "}" ? "first key" : "first value");
-  if (!mayEnd || open.at(-1) !== opener) return undefined;
-  open.pop();
-  return afterValue();
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && " \t\n\r".includes(text[at] ?? "")) at++;
-  return at;
 }

@@ -89,12 +89,15 @@ export function tryToTake(directory: string, terms: ClaimOptions): Claim | LockS
     // Both times are the file system's own, so clocks of machines that share it need not agree.
     if (alive === undefined && !stuck && fstatSync(fd).mtimeMs - seen.heartbeat <= terms.expiry) return seen;
     linkSync(temp, join(directory, `${claim.generation}`));
+    removeIfThere(temp);
     taken = read(directory, seen.generation)?.text === seen.text && claim.stillMine();
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
   } finally {
-    removeIfThere(temp);
-    if (!taken) claim.release();
+    if (!taken) {
+      removeIfThere(temp);
+      claim.release();
+    }
   }
   if (!taken) return undefined;
   removeBelow(directory, claim.generation);

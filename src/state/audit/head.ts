@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { objectFrom } from "../../text/json-object.js";
 import { writeAtomic } from "../atomic-file.js";
 import { readStateFile } from "../state-file.js";
 import type { ChainLink } from "./hash-chain.js";
@@ -9,14 +10,9 @@ import type { ChainLink } from "./hash-chain.js";
  */
 export function readHead(dir: string): ChainLink | undefined {
   const text = readStateFile(join(dir, "audit.head"), false)?.text;
-  if (text === undefined) return undefined;
-  try {
-    const head = JSON.parse(text) as Partial<ChainLink>;
-    if (Number.isInteger(head.seq) && typeof head.hash === "string") return head as ChainLink;
-  } catch {
-    // Same as a missing one: the end of the log cannot be verified.
-  }
-  return undefined;
+  const head = text === undefined ? undefined : objectFrom<Partial<ChainLink>>(text);
+  // An unreadable one is the same as a missing one: the end of the log cannot be verified.
+  return Number.isInteger(head?.seq) && typeof head?.hash === "string" ? (head as ChainLink) : undefined;
 }
 
 export function writeHead(dir: string, { seq, hash }: ChainLink, beforeRename: () => void): void {
