@@ -200,6 +200,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
     if (closed) return;
     channel.close();
     setTimeout(() => {
+      closed = true;
       channel.push(null);
       channel.stderr.push(null);
       left();

@@ -1,9 +1,8 @@
 import { EventEmitter } from "node:events";
-import { PassThrough, type Readable } from "node:stream";
 import { sh } from "../quote.js";
 import type { Process } from "./process.js";
 import { newNonce } from "./stdin-script.js";
-import { maxPreambleBytes, noSudo, type SudoAccess, type SudoSigns, untilPassed, withProofLine } from "./sudo.js";
+import { afterProof, noSudo, type SudoAccess, type SudoSigns, untilPassed, withProofLine } from "./sudo.js";
 
 export interface Window {
   term: string;
@@ -30,36 +29,7 @@ export async function rootOnTerminal(
   const how = sudo === "password" ? sh`-p ${prompt}` : "-n";
   const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${withProofLine(proof, command)}`}`);
   const signs: SudoSigns = new EventEmitter();
-  const { rest, head } = afterProof(process.stdout, { proof, prompt, signs });
+  const { rest, head } = afterProof(process.stdout, { proofLine: `${proof}\r\n`, prompt, signs });
   await untilPassed(access, process, { signs, refusal: head, signal });
   return { ...process, stdout: rest };
-}
-
-/** The output after the proof line, and what came before it. */
-function afterProof(
-  stdout: Readable,
-  { proof, prompt, signs }: { proof: string; prompt: string; signs: SudoSigns },
-): { rest: Readable; head: () => string } {
-  const rest = new PassThrough();
-  let head = "";
-  function hear(chunk: Buffer): void {
-    head += chunk.toString("latin1");
-    if (head.length > maxPreambleBytes) {
-      stdout.off("data", hear);
-      signs.emit("flood");
-      return;
-    }
-    const at = head.indexOf(`${proof}\r\n`);
-    if (at >= 0) {
-      stdout.off("data", hear);
-      rest.write(Buffer.from(head.slice(at + proof.length + 2), "latin1"));
-      stdout.pipe(rest);
-      signs.emit("pass");
-    } else if (head.includes(prompt)) {
-      head = head.slice(head.indexOf(prompt) + prompt.length);
-      signs.emit("prompt");
-    }
-  }
-  stdout.on("data", hear);
-  return { rest, head: () => head.trim() };
 }

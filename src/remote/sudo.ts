@@ -29,9 +29,7 @@ export function withRightsOf(user: string, access: SudoAccess): Shell {
     async spawn(command, options) {
       if (host.user === "root") return host.spawn(sh`runuser -u ${user} -- /bin/sh -c ${command}`, options);
       if (sudo === "none") throw noSudo(host, "sudo is not installed there");
-      return sudo === "password"
-        ? spawnWithPassword(access, user, command, options)
-        : spawnWithoutPassword(host, user, command, options);
+      return spawnWithSudo(access, user, command, options);
     },
   };
 }
@@ -39,48 +37,40 @@ export function withRightsOf(user: string, access: SudoAccess): Shell {
 /** What a process shows before its command starts: that sudo succeeded, that it asks, or more than anything it may say. */
 export type SudoSigns = EventEmitter<{ pass: []; prompt: []; flood: [] }>;
 
-/** The first line on stdout proves that sudo succeeded. The caller writes at once; after a refusal `done` says so. */
-async function spawnWithoutPassword(
-  host: Connection,
+/** The first line on stdout proves that sudo succeeded. It asks for a password on stderr, with our own prompt. */
+async function spawnWithSudo(
+  access: SudoAccess,
   user: string,
   command: string,
   options: { signal?: AbortSignal } = {},
 ): Promise<Process> {
-  const proof = newNonce();
-  const process = await host.spawn(sh`sudo -n -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`, options);
-  let passed = false;
-  let trouble: Fault | undefined;
-  const giveUp = (why: Fault) => {
-    trouble ??= why;
-    process.kill("KILL");
-  };
-  const timer = setTimeout(() => giveUp(silentSudo(host)), sudoTimeout);
+  const { host, sudo } = access;
+  const [proof, prompt] = [newNonce(), newNonce()];
+  const asks = sudo === "password";
+  const how = asks ? sh`-S -p ${prompt}` : "-n";
+  const line = sh`-u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`;
+  const process = await host.spawn(`sudo ${how} ${line}`, options);
   const signs: SudoSigns = new EventEmitter();
-  signs.on("flood", () => giveUp(noSudo(host, flooded)));
-  signs.on("pass", () => {
-    passed = true;
-    clearTimeout(timer);
-  });
-  const stdout = afterProof(process.stdout, proof, signs);
-  const stderr = listen(process.stderr);
-  const done = process.done.then(
-    (exit) => {
-      if (passed) return exit;
-      throw trouble ?? noSudo(host, stderr.text());
-    },
-    (error) => {
-      throw trouble ?? error;
-    },
-  );
-  done.catch(() => {}).then(() => clearTimeout(timer));
-  return { ...process, stdout, stderr: stderr.copy, done };
+  const stdout = afterProof(process.stdout, { proofLine: `${proof}\n`, signs }).rest;
+  const stderr = listen(process.stderr, asks ? { prompt, signs } : {});
+  const dialogue = { signs, refusal: stderr.text };
+  const sudoProcess = { ...process, stdout, stderr: stderr.copy };
+  if (asks) {
+    await untilPassed(access, process, { ...dialogue, signal: options.signal });
+    stderr.release();
+    return sudoProcess;
+  }
+  // The caller writes at once; after a refusal `done` says so.
+  const done = untilPassed(access, process, { ...dialogue, late: () => silentSudo(host) }).then(() => process.done);
+  done.catch(() => {});
+  return { ...sudoProcess, done };
 }
 
 // Milliseconds for sudo and PAM to prompt, to check a password and to start a command; the time a person types is not counted.
 const sudoTimeout = 20_000;
 
 // Bytes that may come before the proof line, or beside it on stderr: a banner, a lecture.
-export const maxPreambleBytes = 64 * 1024;
+const maxPreambleBytes = 64 * 1024;
 const flooded = `it sent more than ${maxPreambleBytes / 1024} KB before it started anything`;
 
 const silentSudo = ({ target: { name } }: Connection): Fault =>
@@ -88,31 +78,13 @@ const silentSudo = ({ target: { name } }: Connection): Fault =>
     next: `clm host check ${name}`,
   });
 
-/** sudo asks on stderr with our own prompt. */
-async function spawnWithPassword(
-  access: SudoAccess,
-  user: string,
-  command: string,
-  options: { signal?: AbortSignal } = {},
-): Promise<Process> {
-  const [proof, prompt] = [newNonce(), newNonce()];
-  const process = await access.host.spawn(
-    sh`sudo -S -p ${prompt} -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`,
-    options,
-  );
-  const signs: SudoSigns = new EventEmitter();
-  const stdout = afterProof(process.stdout, proof, signs);
-  const stderr = listen(process.stderr, { prompt, signs });
-  await untilPassed(access, process, { signs, refusal: stderr.text, signal: options.signal });
-  stderr.release();
-  return { ...process, stdout, stderr: stderr.copy };
-}
-
 interface SudoDialogue {
   signs: SudoSigns;
   /** What sudo said, in case that it ends. */
   refusal: () => string;
-  signal: AbortSignal | undefined;
+  /** The fault for a sudo that neither asks nor starts the command in time. */
+  late?: () => Fault;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -122,14 +94,14 @@ interface SudoDialogue {
 export async function untilPassed(
   { host, passwords }: SudoAccess,
   process: Process,
-  { signs, refusal, signal }: SudoDialogue,
+  { signs, refusal, late = () => noSudo(host, "it asked nothing clm understands"), signal }: SudoDialogue,
 ): Promise<void> {
   let asked = 0;
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<void>((resolve, reject) => {
     const refuse = (why: string, next?: string) => reject(noSudo(host, why, next));
     const wait = () => {
-      timer = setTimeout(() => refuse("it asked nothing clm understands"), sudoTimeout);
+      timer = setTimeout(() => reject(late()), sudoTimeout);
     };
     wait();
     process.done.then(() => refuse(refusal()), reject);
@@ -157,29 +129,34 @@ export async function untilPassed(
 const passwordOptions = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
 export const withProofLine = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
-/** The output after the proof line; none if that line never comes. */
-function afterProof(stdout: Readable, proof: string, signs: SudoSigns): Readable {
-  const line = Buffer.from(`${proof}\n`);
-  let head: Buffer | undefined = Buffer.alloc(0);
+/** The output after the proof line, none if that line never comes, and what came before it. A terminal shows the prompt. */
+export function afterProof(
+  stdout: Readable,
+  { proofLine, prompt, signs }: { proofLine: string; prompt?: string; signs: SudoSigns },
+): { rest: Readable; head: () => string } {
+  let head = "";
+  let passed = false;
   const rest = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      if (!head) return done(null, chunk);
-      head = Buffer.concat([head, chunk]);
-      const at = head.indexOf(line);
-      if (at < 0) {
-        if (head.length > maxPreambleBytes) {
-          head = head.subarray(0, maxPreambleBytes);
-          signs.emit("flood");
-        }
-        return done();
+      if (passed) return done(null, chunk);
+      head += chunk.toString("latin1");
+      const at = head.indexOf(proofLine);
+      if (at >= 0) {
+        passed = true;
+        signs.emit("pass");
+        return done(null, Buffer.from(head.slice(at + proofLine.length), "latin1"));
       }
-      const after = head.subarray(at + line.length);
-      head = undefined;
-      signs.emit("pass");
-      done(null, after);
+      if (head.length > maxPreambleBytes) {
+        head = head.slice(0, maxPreambleBytes);
+        signs.emit("flood");
+      } else if (prompt && head.includes(prompt)) {
+        head = head.slice(head.indexOf(prompt) + prompt.length);
+        signs.emit("prompt");
+      }
+      done();
     },
   });
-  return stdout.pipe(rest);
+  return { rest: stdout.pipe(rest), head: () => head.trim() };
 }
 
 /** Passes stderr on without sudo's prompts (which may come in pieces), and keeps its beginning for the message. */

@@ -10,7 +10,7 @@ import type { ChainLink } from "./hash-chain.js";
  */
 export function readHead(dir: string): ChainLink | undefined {
   const text = readStateFile(join(dir, "audit.head"), false)?.text;
-  const head = text === undefined ? undefined : objectFrom<Partial<ChainLink>>(text);
+  const head = objectFrom<Partial<ChainLink>>(text ?? "");
   // An unreadable one is the same as a missing one: the end of the log cannot be verified.
   return Number.isInteger(head?.seq) && typeof head?.hash === "string" ? (head as ChainLink) : undefined;
 }

@@ -97,3 +97,43 @@ describe.each(["pipe", "terminal"] as const)("sudo on a %s", (on) => {
     await expect(asRoot(on, { password: "open sesame", signal })).rejects.toThrow("stopped");
   });
 });
+
+describe("sudo that needs no password", () => {
+  /** Starts `work` with a sudo that shows these, and then ends. */
+  async function asRootWithout(stdoutOf: (proof: string) => string, banner = "", code = 0) {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const killed: (string | undefined)[] = [];
+    let exit: (exit: Exit) => void = () => {};
+    const done = new Promise<Exit>((resolve) => {
+      exit = resolve;
+    });
+    const spawn = async (line: string): Promise<TerminalProcess> => {
+      expect(line).toMatch(/^sudo -n -u root -- \/bin\/sh -c 'echo clm-[0-9a-f]+; work'$/);
+      stdout.end(stdoutOf(/clm-[0-9a-f]+/.exec(line)?.[0] ?? ""));
+      stderr.end(banner);
+      setImmediate(() => exit({ code }));
+      const kill = (signal?: string) => void killed.push(signal);
+      return { stdin, stdout, stderr, done, kill, leave: () => {}, resize() {} };
+    };
+    const host = { user: "pat", target: { name: "wolf" }, spawn } as unknown as Connection;
+    const access = { host, sudo: "passwordless", passwords: { sudo: async () => undefined } } as const;
+    const process = await withRightsOf("root", access).spawn("work");
+    const output = Promise.all([text(process.stdout), text(process.stderr)]);
+    return { exit: await process.done, output: await output, killed };
+  }
+
+  it("runs the command at once, and passes on its output and exit code", async () => {
+    const ran = await asRootWithout((proof) => `a banner\n${proof}\ndone\n`, "a warning\n", 3);
+    expect(ran).toEqual({ exit: { code: 3 }, output: ["done\n", "a warning\n"], killed: [] });
+  });
+
+  it("is refused for the reason that it gives", async () => {
+    const refused = await asRootWithout(() => "", "sudo: a password is required\n", 1).catch(asFault);
+    expect(refused).toMatchObject({ fault: "sudo-refused", why: ["sudo: a password is required"] });
+  });
+
+  it("may not send more than clm reads before the command starts", async () => {
+    const refused = await asRootWithout(() => "x".repeat(70_000)).catch(asFault);
+    expect(refused).toMatchObject({ why: ["it sent more than 64 KB before it started anything"] });
+  });
+});
