@@ -30,13 +30,11 @@ export const isRecordFile = (name: string): boolean => name === file || name.sta
 
 export async function readRecord(lab: string): Promise<LabRecord | undefined> {
   const path = fileOf(lab);
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (["ENOENT", "ENOTDIR"].includes(error.code ?? "")) return undefined;
     throw error;
-  }
+  });
+  if (text === undefined) return undefined;
   try {
     return z.parse(labRecord, JSON.parse(text));
   } catch (cause) {

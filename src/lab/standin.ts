@@ -1,28 +1,8 @@
 import { createHash } from "node:crypto";
-import api from "../../templates/standin/hermes/api.py?raw";
-import channels from "../../templates/standin/hermes/channels.py?raw";
-import codex from "../../templates/standin/hermes/codex.py?raw";
-import dashboard from "../../templates/standin/hermes/dashboard.py?raw";
-import environment from "../../templates/standin/hermes/environment.py?raw";
-import gateway from "../../templates/standin/hermes/gateway.py?raw";
-import handoff from "../../templates/standin/hermes/handoff.py?raw";
-import listening from "../../templates/standin/hermes/listening.py?raw";
-import logins from "../../templates/standin/hermes/logins.py?raw";
-import logs from "../../templates/standin/hermes/logs.py?raw";
-import main from "../../templates/standin/hermes/main.py?raw";
-import mcp from "../../templates/standin/hermes/mcp.py?raw";
-import mind from "../../templates/standin/hermes/mind.py?raw";
-import model from "../../templates/standin/hermes/model.py?raw";
-import proxy from "../../templates/standin/hermes/proxy.py?raw";
-import responses from "../../templates/standin/hermes/responses.py?raw";
-import rules from "../../templates/standin/hermes/rules.py?raw";
-import settings from "../../templates/standin/hermes/settings.py?raw";
-import store from "../../templates/standin/hermes/store.py?raw";
-import stream from "../../templates/standin/hermes/stream.py?raw";
 import toolsServer from "../../templates/standin/hermes/tools_server.py?raw";
-import turn from "../../templates/standin/hermes/turn.py?raw";
 import installer from "../../templates/standin/install.sh?raw";
 import { quote } from "../quote.js";
+import * as modules from "./standin-modules.js";
 
 /** Releases of Hermes with a stand-in, and the version each reports. */
 export const standins = {
@@ -45,32 +25,10 @@ export function standinInstaller(version: Standin): string {
     `MINOR=${reports.split(".")[1]}`,
     `COMMIT=${quote(commit)}`,
   ];
-  const modules = {
-    __init__: `"""A stand-in for Hermes Agent."""\n\n__version__ = "${reports}"\n__release_date__ = "${version}"\n`,
-    settings,
-    logs,
-    model,
-    mind,
-    store,
-    turn,
-    stream,
-    responses,
-    rules,
-    api,
-    channels,
-    listening,
-    environment,
-    mcp,
-    logins,
-    codex,
-    proxy,
-    handoff,
-    gateway,
-    dashboard,
-    main,
-  };
+  const packageFile = `"""A stand-in for Hermes Agent."""\n\n__version__ = "${reports}"\n__release_date__ = "${version}"\n`;
   const files = [
-    ...Object.entries(modules).map(([name, text]): [string, string] => [`hermes_cli/${name}.py`, text]),
+    ["hermes_cli/__init__.py", packageFile],
+    ...Object.entries(modules).map(([name, text]) => [`hermes_cli/${name}.py`, text]),
     // The name by which Codex calls Hermes back.
     ["agent/transports/hermes_tools_mcp_server.py", toolsServer],
   ].map(([path, text]) => `  cat > "$1/${path}" << 'END OF ${path}'\n${text}END OF ${path}`);

@@ -212,15 +212,12 @@ function unreachable(
 ): Fault {
   const reason = ranOut ? "no answer in time" : (reasons[error.code ?? ""] ?? error.message);
   const dropped = !ranOut && /before handshake|ECONNRESET/.test(error.message);
-  return new (dropped ? DroppedAtStart : Fault)(
-    "unreachable",
-    `cannot reach ${target.name} at ${hostname} port ${port}`,
-    {
-      why: reason,
-      next: `ssh -v -p ${port} ${hostname}`,
-      cause: error,
-    },
-  );
+  const Kind = dropped ? DroppedAtStart : Fault;
+  return new Kind("unreachable", `cannot reach ${target.name} at ${hostname} port ${port}`, {
+    why: reason,
+    next: `ssh -v -p ${port} ${hostname}`,
+    cause: error,
+  });
 }
 
 const reasons: Record<string, string> = {

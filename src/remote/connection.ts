@@ -218,10 +218,8 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
       // A request on a closed channel makes sshd drop the whole connection (seen: "unknown channel 0").
       if (closed) return;
       // Not channel.signal(): ssh2 sends nothing once stdin has ended, although only data may not follow an EOF.
-      (channel as unknown as ChannelInternals)._client._protocol.signal(
-        (channel as unknown as ChannelInternals).outgoing.id,
-        signal,
-      );
+      const { _client, outgoing } = channel as unknown as ChannelInternals;
+      _client._protocol.signal(outgoing.id, signal);
       leave();
     },
     leave,

@@ -76,19 +76,20 @@ const onlyInformation = (): Fault =>
  */
 export function refuseEndlessInformation(sent: ClientRequest, failed: (error: Fault) => void): void {
   let count = 0;
-  sent.once("response", (answer: IncomingMessage) => {
-    if (answer.statusCode !== 101) return;
-    failed(switchesProtocol());
+  const refuse = (fault: Fault) => {
+    failed(fault);
     sent.destroy();
+  };
+  sent.once("response", ({ statusCode }: IncomingMessage) => {
+    if (statusCode === 101) refuse(switchesProtocol());
   });
   sent.once("upgrade", (_answer, socket) => {
     socket.destroy();
     failed(switchesProtocol());
   });
   sent.on("information", ({ statusCode }: { statusCode: number }) => {
-    if (statusCode !== 101 && ++count <= maxInformational) return;
-    failed(statusCode === 101 ? switchesProtocol() : onlyInformation());
-    sent.destroy();
+    if (statusCode === 101) refuse(switchesProtocol());
+    else if (++count > maxInformational) refuse(onlyInformation());
   });
 }
 

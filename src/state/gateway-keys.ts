@@ -56,14 +56,12 @@ export function findGatewayKey({ keys }: GatewayKeys, word: string): GatewayKey 
   const found = named[0] ?? all.find(({ id }) => id === word);
   if (found) return found;
   const names = all.filter((each) => each.revoked_at === undefined).map(({ name }) => name);
-  throw new Fault(
-    "not-found",
-    isGatewayKeyName(word) ? `no gateway key is called '${word}'` : "no gateway key has such a name",
-    {
-      ...didYouMean(word, names, all.length === 0 ? "no key has been created yet" : []),
-      next: all.length === 0 ? "clm gateway key create --help" : "clm gateway key list",
-    },
-  );
+  const none = all.length === 0;
+  const what = isGatewayKeyName(word) ? `no gateway key is called '${word}'` : "no gateway key has such a name";
+  throw new Fault("not-found", what, {
+    ...didYouMean(word, names, none ? "no key has been created yet" : []),
+    next: none ? "clm gateway key create --help" : "clm gateway key list",
+  });
 }
 
 /** Not revoked sorts after every date. */

@@ -7,8 +7,7 @@ import { Fault, type FaultDetails } from "../errors.js";
 import { namesIn, openSubdirectory } from "./config-dir.js";
 import { cannotWrite } from "./disk-fault.js";
 import { type Claim, type LockOwner, type LockState, lockState, tryToTake } from "./lock-file.js";
-import { isAlive, thisProcess } from "./process-id.js";
-import { userName } from "./user.js";
+import { isAlive, thisProcess, userName } from "./process-id.js";
 
 export interface LockOptions {
   /** The running command, shown to those who wait: `clm host add`. Never its secrets. */

@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 
 /** Identifies a process even after its pid has been reused. */
 export interface ProcessId {
@@ -52,5 +52,14 @@ function processStat(pid: number): { state: string; started: string } | undefine
     return { state: fields[0] ?? "", started: fields[19] ?? "" };
   } catch {
     return undefined;
+  }
+}
+
+/** The name of the user who runs clm, or the uid without one. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `${process.getuid?.() ?? "unknown"}`;
   }
 }

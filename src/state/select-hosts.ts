@@ -13,11 +13,8 @@ export function selectHosts(
 ): Host[] {
   for (const pattern of patterns) {
     if (!hosts.some((host) => matchesPattern(pattern, host.name))) {
-      throw noHost(
-        hosts,
-        isGlob(pattern) ? `no host's name matches '${pattern}'` : `no host is called '${pattern}'`,
-        pattern,
-      );
+      const what = isGlob(pattern) ? "no host's name matches" : "no host is called";
+      throw noHost(hosts, `${what} '${pattern}'`, pattern);
     }
   }
   const selected = hosts

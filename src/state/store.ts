@@ -78,6 +78,11 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
     }
   }
 
+  function mustBeValid(content: T): void {
+    const objection = shape.objection(content);
+    if (objection) throw wouldBreak(path, objectionText(objection));
+  }
+
   const serialise = (content: T): string => `${JSON.stringify({ version, ...content }, null, 2)}\n`;
 
   return {
@@ -92,8 +97,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
         // Quick, because unchanged parts are mostly the same objects. No difference means that the content was changed in
         // place, or that only the layout of the file differs.
         if (isDeepStrictEqual(changed, content) && after === serialise(load().content)) return changed;
-        const objection = shape.objection(changed);
-        if (objection) throw wouldBreak(path, objectionText(objection));
+        mustBeValid(changed);
         writeAtomic(path, after, {
           beforeRename() {
             if (forget) dropBackups(backupDirectory, file);
@@ -112,8 +116,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
       });
     },
     async replaceForeign(content, foreign) {
-      const objection = shape.objection(content);
-      if (objection) throw wouldBreak(path, objectionText(objection));
+      mustBeValid(content);
       await withLock(dir, basename(file, ".json"), spec.lock ?? {}, (lock) =>
         writeAtomic(path, serialise(content), {
           beforeRename() {

@@ -84,16 +84,10 @@ export function lookupName(host: string, port: number): string {
 export function matches(hosts: string, name: string): boolean {
   const wanted = name.toLowerCase();
   if (hosts.startsWith("|")) return matchesHash(hosts, wanted);
-  let matched = false;
-  for (const item of hosts.toLowerCase().split(",")) {
-    // One matching negated pattern excludes the whole line, in any position.
-    if (item.startsWith("!")) {
-      if (matchesPattern(item.slice(1), wanted)) return false;
-    } else if (matchesPattern(item, wanted)) {
-      matched = true;
-    }
-  }
-  return matched;
+  const patterns = hosts.toLowerCase().split(",");
+  // One matching negated pattern excludes the whole line, in any position.
+  if (patterns.some((each) => each.startsWith("!") && matchesPattern(each.slice(1), wanted))) return false;
+  return patterns.some((each) => !each.startsWith("!") && matchesPattern(each, wanted));
 }
 
 function parseHash(hosts: string): { salt: Buffer; hash: string } | undefined {

@@ -64,7 +64,7 @@ async function edit(configDir: string, change: (file: PinsFile) => string[]): Pr
     const after = change({ lines, known, without });
     // Pinning a pinned key only moves its line: not worth a write.
     if (after.toSorted().join("\n") === lines.toSorted().join("\n")) return;
-    writeAtomic(path, after.map((line) => `${line}\n`).join(""), { mode: 0o600, beforeRename: lock.mustBeMine });
+    writeAtomic(path, after.map((line) => `${line}\n`).join(""), { beforeRename: lock.mustBeMine });
   });
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { symlinkFault } from "../atomic-file.js";
 import { cannotWrite, errnoOf } from "../disk-fault.js";
 import { type Lock, withLock } from "../lock.js";
-import { userName } from "../user.js";
+import { userName } from "../process-id.js";
 import { readEnd, writeAll } from "./chain-file.js";
 import type { Actor, AuditEntry } from "./entry.js";
 import { beginning, seal } from "./hash-chain.js";
