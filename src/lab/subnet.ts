@@ -29,13 +29,9 @@ function range(text: string): { first: number; last: number } | undefined {
   return { first, last: first + size - 1 };
 }
 
-interface LinkInfo {
-  addr_info?: { local?: string; prefixlen?: number }[];
-}
-
 /** Every IPv4 network in the output of `ip -json address` and `ip -json route`. */
 export function knownNetworks(addressJson: string, routeJson: string): string[] {
-  const links = JSON.parse(addressJson || "[]") as LinkInfo[];
+  const links = JSON.parse(addressJson || "[]") as { addr_info?: { local?: string; prefixlen?: number }[] }[];
   const routes = JSON.parse(routeJson || "[]") as { dst?: string }[];
   return [
     ...links.flatMap((link) => link.addr_info ?? []).map((info) => `${info.local}/${info.prefixlen}`),

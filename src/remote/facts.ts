@@ -21,11 +21,7 @@ export async function readFacts(
   signal?: AbortSignal,
 ): Promise<Facts> {
   const asked = now().getTime();
-  const { code, stdout, stderr } = await run(shell, "/bin/sh -s", {
-    stdin: factsScript,
-    timeout: 30_000,
-    ...(signal && { signal }),
-  });
+  const { code, stdout, stderr } = await run(shell, "/bin/sh -s", { stdin: factsScript, timeout: 30_000, signal });
   const middle = (asked + now().getTime()) / 2;
   if (code === 0 && /^end=facts$/m.test(stdout)) return parseFacts(stdout, middle / 1000);
   throw new Fault("unsupported", "the host's facts could not be read", {

@@ -16,7 +16,7 @@ export interface RunOptions {
   keepStdin?: boolean;
   /** Milliseconds; then the command is stopped and a fault is thrown. */
   timeout?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   onStdout?: OnOutput;
   onStderr?: OnOutput;
   /** Limit for each stream; beyond it the command is stopped and a fault is thrown. */

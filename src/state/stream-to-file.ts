@@ -5,14 +5,9 @@ import { Fault } from "../errors.js";
 import { removeIfThere, sweepTemps, syncDirectory, tempName } from "./atomic-file.js";
 import { cannotWrite, errnoOf } from "./disk-fault.js";
 
-export interface Place {
-  path: string;
-  force: boolean;
-}
-
 /** Streams texts to a private file, which appears only when it is complete. */
 export async function intoFile(
-  { path, force }: Place,
+  { path, force }: { path: string; force: boolean },
   work: (write: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   if (!force && lstatSync(path, { throwIfNoEntry: false })) throw taken(path);

@@ -11,16 +11,10 @@ export interface KnownHostsEntry extends HostKey {
   line: number;
 }
 
-/** An invalid line. OpenSSH ignores it too. */
-export interface IgnoredLine {
-  file: string;
-  line: number;
-  why: string;
-}
-
 export interface KnownHosts {
   entries: KnownHostsEntry[];
-  ignored: IgnoredLine[];
+  /** Invalid lines. OpenSSH ignores them too. */
+  ignored: { line: number; why: string }[];
 }
 
 // A command may check a thousand hosts against the same files: a file is parsed again only when it has changed.
@@ -54,12 +48,12 @@ async function versionOf(path: string): Promise<string | undefined> {
 export function parseKnownHosts(text: string, file: string): KnownHosts {
   const known: KnownHosts = { entries: [], ignored: [] };
   for (const [index, raw] of text.split("\n").entries()) {
-    const line = raw.trim();
-    if (line === "" || line.startsWith("#")) continue;
-    const entry = parseLine(line);
-    const place = { file, line: index + 1 };
-    if (typeof entry === "string") known.ignored.push({ ...place, why: entry });
-    else known.entries.push({ ...entry, ...place });
+    const content = raw.trim();
+    if (content === "" || content.startsWith("#")) continue;
+    const entry = parseLine(content);
+    const line = index + 1;
+    if (typeof entry === "string") known.ignored.push({ line, why: entry });
+    else known.entries.push({ ...entry, file, line });
   }
   return known;
 }
