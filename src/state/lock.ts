@@ -63,7 +63,7 @@ interface WaitOptions {
   signal: AbortSignal | undefined;
 }
 
-// Within one process, waiters for the same lock queue here; only the first polls the disk.
+// Within one process, waiters for the same lock queue here; only the first polls the disk. As many as there are names.
 const queues = new Map<string, Limit>();
 
 /** Waits for our turn, first come first served. Call the result to end the turn. */
