@@ -119,9 +119,9 @@ function judgeRestarts({ resolved: agent, observation: { basics: seen } }: Exami
 
 const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --level warning`;
 
-function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): Verdict {
+function judgeMemory({ resolved: agent, observation, symptoms, clock, now }: ExamineInput): Verdict {
   const fix = `clm host check ${agent.host}`;
-  if (symptoms.result === "oom-kill") return fail("the system ended it for want of memory", fix);
+  if (observation.basics.unit.Result === "oom-kill") return fail("the system ended it for want of memory", fix);
   if (symptoms.outOfMemory === undefined) return ok("was not ended for want of memory");
   const ago = span(Math.max(0, now / 1000 + (clock?.ahead ?? 0) - symptoms.outOfMemory / 1000));
   return warn(`the system ended it or a process of it for want of memory ${ago} ago`, fix);
@@ -171,10 +171,10 @@ const judgeAnswer = ({ resolved: { ref }, unanswered }: ExamineInput): Verdict |
 
 const megabyte = 1024;
 
-function judgeDisk({ resolved: agent, observation, symptoms: { space } }: ExamineInput): Verdict {
+function judgeDisk({ resolved: agent, observation: { full, space } }: ExamineInput): Verdict {
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
-  if (observation.full === "inodes") return fail("its disk has no inodes left", fix);
-  if (observation.full === "blocks") return fail("its disk is full", fix);
+  if (full === "inodes") return fail("its disk has no inodes left", fix);
+  if (full === "blocks") return fail("its disk is full", fix);
   if (!space) return skipped("could not be seen");
   const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
   if (space.free < 200 * megabyte) return fail(seen, fix);

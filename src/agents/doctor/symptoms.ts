@@ -2,7 +2,7 @@ import { clockOf } from "../logs/clock.js";
 import { fileEntry, type Level, type Clock as Telling } from "../logs/entry.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import proofs from "../probe/proof/proof.sh?raw";
-import { parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
+import { allIn, parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
 import library from "./symptoms.sh?raw";
 
 /** It holds no secret and changes nothing. Prints the host's clock first, as close as possible to the request. */
@@ -10,7 +10,7 @@ export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
   probeScriptForMany(
     proofs + library,
     ['say clock "$(date +%s.%N)"'],
-    agents.map((agent) => [settingsOf(agent), "probe_account", "probe_symptoms", "probe_room"].join("\n")),
+    agents.map((agent) => [settingsOf(agent), "probe_account", "probe_symptoms"].join("\n")),
   );
 
 export interface LogLine {
@@ -24,12 +24,8 @@ export interface LogLine {
 export interface Symptoms {
   /** Since its start, in the order of time. */
   words: LogLine[];
-  /** How its unit ended: `success`, `exit-code`, `oom-kill`. */
-  result: string;
   /** When the kernel last killed it for lack of memory, within a day. */
   outOfMemory?: number;
-  /** Kilobytes and inodes of its file system; undefined when unknown. */
-  space?: { free: number; inodes: number; freeInodes: number };
 }
 
 /** The host's clock against ours, in seconds, and how far off that may be. */
@@ -45,17 +41,10 @@ export const symptomsFrom = (text: string, count: number): (Symptoms | undefined
 function symptomsOf(text: string): Symptoms | undefined {
   const said = parseLines(text);
   if (!said) return undefined;
-  const all = (key: string) => said.filter(([name]) => name === key).map(([, value]) => value);
-  const [zoned = "", result = "", room = ""] = [all("zone")[0], all("result")[0], all("room")[0]];
-  const [offset = "", zone = ""] = zoned.split(" ");
-  const words = [...journalWords(all("journal")), ...fileWords(all("error"), clockOf(offset, zone))];
-  const [oom] = journalWords(all("oom"));
-  return {
-    words: words.sort((a, b) => a.at - b.at),
-    result,
-    ...(oom && { outOfMemory: oom.at }),
-    ...spaceFrom(room),
-  };
+  const [offset = "", zone = ""] = allIn(said, "zone").join().split(" ");
+  const words = [...journalWords(allIn(said, "journal")), ...fileWords(allIn(said, "error"), clockOf(offset, zone))];
+  const [oom] = journalWords(allIn(said, "oom"));
+  return { words: words.sort((a, b) => a.at - b.at), ...(oom && { outOfMemory: oom.at }) };
 }
 
 /** `1700000000.123456 wolf-i ada[700]: text`, and its continuation lines. */
@@ -78,12 +67,6 @@ function fileWords(lines: string[], clock: Telling): LogLine[] {
     if (entry) at = entry.at;
     return at > 0 ? [{ at, text: entry?.text ?? line, ...(entry && { level: entry.level }) }] : [];
   });
-}
-
-function spaceFrom(text: string): Pick<Symptoms, "space"> {
-  const [free = "", inodes, freeInodes] = text.split(" ");
-  if (!/^\d+$/.test(free)) return {};
-  return { space: { free: Number(free), inodes: Number(inodes) || 0, freeInodes: Number(freeInodes) || 0 } };
 }
 
 /** The host read its clock between our request and its answer, which bounds the error. */

@@ -94,7 +94,7 @@ export function factsOf(found: AgentStatus): object {
     restarts: unit ? Number(unit.NRestarts ?? 0) : null,
     memory_bytes: observation?.memory ?? null,
     cpu_percent: observation?.busy === undefined ? null : Math.round(observation.busy * 10) / 10,
-    disk_free_kb: observation?.free ?? null,
+    disk_free_kb: observation?.space?.free ?? null,
     listeners:
       observation?.basics.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
     strays: observation?.strays.first ?? null,

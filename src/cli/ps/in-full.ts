@@ -53,7 +53,7 @@ const indented = (lines: string[]): string => lines.join(`\n${" ".repeat(13)}`);
 
 function diskText({ observation }: AgentStatus): string | undefined {
   if (observation?.full) return observation.full === "blocks" ? "full" : "no inodes left";
-  return observation?.free === undefined ? undefined : `${size(observation.free * 1024)} free`;
+  return observation?.space && `${size(observation.space.free * 1024)} free`;
 }
 
 function portText({ agent, observation }: AgentStatus): string {

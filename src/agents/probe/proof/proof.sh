@@ -53,9 +53,14 @@ probe_unit() {
   properties=$(systemctl show --timestamp=us+utc --property \
     LoadState,ActiveState,SubState,Result,ExecMainStatus,ExecMainStartTimestamp,NRestarts,MainPID,ControlGroup,UnitFileState,NeedDaemonReload \
     -- "$unit")
-  pid=0 unit_group=''
+  pid=0 unit_group='' restarts=0
   while IFS='=' read -r property value; do
-    case $property in MainPID) pid=$value ;; ControlGroup) unit_group=$value ;; ExecMainStartTimestamp) started=$value ;; esac
+    case $property in
+      MainPID) pid=$value ;;
+      ControlGroup) unit_group=$value ;;
+      ExecMainStartTimestamp) started=$value ;;
+      NRestarts) restarts=$value ;;
+    esac
     [ -z "$property" ] || say "unit.$property" "$value"
   done <<END
 $properties
@@ -177,7 +182,7 @@ probe_words() {
   probe_began
   began=${1:-$began}
   journal_since "$began" 200 cat | pieces word
-  [ -z "$began" ] || errors_since "$began" | pieces word
+  [ -z "$began" ] || log_since "$began" errors.log | pieces word
 }
 
 # The last lines of the journal, of a unit that is not up.
@@ -218,10 +223,6 @@ journal_since() {
   from=${1:+--since=@$1} most=$2 format=$3
   shift 3
   timeout -k 2 20 journalctl --quiet --no-pager --all --output "$format" --lines "$most" --unit "$unit" $from "$@" 2>/dev/null
-}
-
-errors_since() {
-  log_since "$1" errors.log
 }
 
 # log_since SECONDS FILE. A line without a time continues the one before it, as in a traceback.

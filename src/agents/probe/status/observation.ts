@@ -11,8 +11,8 @@ export interface StatusObservation {
   busy?: number;
   /** CPU use of its control group: hundredths of a second since the host started, and microseconds of work. */
   use?: { at: number; work: number };
-  /** Free space of its file system, in kilobytes. */
-  free?: number;
+  /** Kilobytes and inodes of its file system; without inodes where it counts none. */
+  space?: { free: number; inodes: number; freeInodes: number };
   /** No space left: kilobytes, or inodes on a file system that counts them. */
   full?: "blocks" | "inodes";
   /** Channels as the running process reports them, by name. */
@@ -65,7 +65,7 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
     channels: currentChannels(seen),
     words: [...errors, ...seen.words],
     strays: straysIn(lines),
-    ...roomIn(numbers(said.get("room"))),
+    ...spaceFrom(numbers(said.get("room"))),
     ...defined({
       memory: Number(said.get("memory")) || undefined,
       busy: busyBetween(first, last),
@@ -113,10 +113,11 @@ const numbers = (text = ""): number[] =>
 /** Kilobytes below which writing fails. */
 const noRoom = 1024;
 
-function roomIn([kilobytes, inodes = 0, left = 0]: number[]): Pick<StatusObservation, "free" | "full"> {
-  if (kilobytes === undefined) return {};
-  if (kilobytes < noRoom) return { free: kilobytes, full: "blocks" };
-  return { free: kilobytes, ...(inodes > 0 && left === 0 && { full: "inodes" }) };
+function spaceFrom([free, inodes = 0, freeInodes = 0]: number[]): Pick<StatusObservation, "space" | "full"> {
+  if (free === undefined) return {};
+  const space = { free, inodes, freeInodes };
+  if (free < noRoom) return { space, full: "blocks" };
+  return { space, ...(inodes > 0 && freeInodes === 0 && { full: "inodes" }) };
 }
 
 /** Each is hundredths of a second, and microseconds of work done by then. */

@@ -10,13 +10,13 @@ import { reachTroubles } from "./troubles.js";
 export function refreshStatus(full: StatusObservation, quick: StatusObservation): StatusObservation | undefined {
   if (!isDeepStrictEqual(comparable(full), comparable(quick))) return undefined;
   if ((quick.basics.age ?? 0) < (full.basics.age ?? 0)) return undefined;
-  const { basics, memory, free, use, reach, others } = quick;
+  const { basics, memory, space, use, reach, others } = quick;
   const busy = full.use && use && busyBetween([full.use.at, full.use.work], [use.at, use.work]);
   const { busy: _, ...rest } = full;
   return {
     ...rest,
     basics: { ...full.basics, ...defined({ age: basics.age }) },
-    ...defined({ memory, free, use, reach, others, busy }),
+    ...defined({ memory, space, use, reach, others, busy }),
   };
 }
 
