@@ -35,7 +35,7 @@ type Loaded<K extends Capability> = Awaited<ReturnType<NonNullable<AgentType[K]>
 
 /** The code behind a manifest: the type's own, or for a user's type that of the built-in type it names in `like`. */
 export async function agentType({ type, like = type }: Pick<Manifest, "type" | "like">): Promise<AgentType> {
-  const { builtInTypes } = await import("./manifest/built-in.js");
+  const { default: builtInTypes } = await import("clm:agent-types");
   const found = own(builtInTypes, like);
   if (!found) throw new Error(`no built-in type is called ${like}`);
   return found.load();

@@ -17,32 +17,32 @@ declare const __CLM_BUILD__: string;
 const folder = join("cache", "manifests");
 const known = new Map<string, LoadedType[]>();
 
-export function cachedTypes(configDir: string, texts: ManifestText[]): LoadedType[] | undefined {
+/** The types of these texts; checked once for this process and, when the config directory is writable, for the next. */
+export async function cachedTypes(
+  configDir: string,
+  texts: ManifestText[],
+  check: () => Promise<LoadedType[]>,
+): Promise<LoadedType[]> {
   const key = keyOf(texts);
-  const types = known.get(key) ?? readCached(join(configDir, folder, `${key}.json`));
-  if (types) known.set(key, types);
-  return types;
-}
-
-/** Caches checked types for this process and, when the config directory is writable, for the next. */
-export function cacheTypes(configDir: string, texts: ManifestText[], types: LoadedType[]): LoadedType[] {
-  const key = keyOf(texts);
+  const kept = known.get(key) ?? readCached(join(configDir, folder, `${key}.json`));
+  const types = kept ?? (await check());
   known.set(key, types);
-  try {
-    if (lstatSync(configDir, { throwIfNoEntry: false })?.isDirectory()) write(configDir, `${key}.json`, types);
-  } catch {
-    // The next command is only slower.
-  }
+  if (!kept) write(configDir, `${key}.json`, types);
   return types;
 }
 
 function write(configDir: string, name: string, types: LoadedType[]): void {
-  openSubdirectory(configDir, "cache");
-  const directory = openSubdirectory(configDir, folder);
-  rmSync(join(directory, name), { recursive: true, force: true });
-  writeAtomic(join(directory, name), JSON.stringify(types));
-  for (const other of readdirSync(directory)) {
-    if (other.endsWith(".json") && other !== name) rmSync(join(directory, other), { recursive: true, force: true });
+  try {
+    if (!lstatSync(configDir, { throwIfNoEntry: false })?.isDirectory()) return;
+    openSubdirectory(configDir, "cache");
+    const directory = openSubdirectory(configDir, folder);
+    rmSync(join(directory, name), { recursive: true, force: true });
+    writeAtomic(join(directory, name), JSON.stringify(types));
+    for (const other of readdirSync(directory)) {
+      if (other.endsWith(".json") && other !== name) rmSync(join(directory, other), { recursive: true, force: true });
+    }
+  } catch {
+    // The next command is only slower.
   }
 }
 

@@ -1,7 +1,7 @@
+import builtInTypes from "clm:agent-types";
 import { parseDocument } from "yaml";
 import { Fault } from "../../errors.js";
 import { isRecord, mergeDeep } from "../../text/record.js";
-import { builtInTypes } from "./built-in.js";
 import { builtIn, type ManifestText } from "./files.js";
 import { type Flaw, flawsIn } from "./flaws.js";
 import { type Manifest, manifestSchema } from "./manifest.js";

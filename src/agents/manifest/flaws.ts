@@ -68,17 +68,15 @@ const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name)
 const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));
 
 function versionFlaws({ default: chosen, default_by_label, versions, install }: Manifest): Flaw[] {
-  const unknown = Object.entries({ default: chosen, ...prefixed("default_by_label.", default_by_label) })
-    .filter(([, version]) => !Object.hasOwn(versions, version))
-    .map(([path, version]) => ({ path, reason: `${version} is not one of the versions` }));
+  const byLabel = Object.entries(default_by_label).map(([label, version]) => [`default_by_label.${label}`, version]);
+  const unknown = [["default", chosen], ...byLabel].flatMap(([path = "", version = ""]) =>
+    Object.hasOwn(versions, version) ? [] : [{ path, reason: `${version} is not one of the versions` }],
+  );
   const unpinned = Object.entries(versions)
     .filter(([, { installer }]) => install && !installer)
     .map(([version]) => ({ path: `versions.${version}.installer`, reason: "is missing: expected object" }));
   return [...unknown, ...unpinned];
 }
-
-const prefixed = (prefix: string, map: Record<string, string>) =>
-  Object.fromEntries(Object.entries(map).map(([key, value]) => [prefix + key, value]));
 
 function fieldFlaws(fields: Field[], at: string): Flaw[] {
   return fields.flatMap(({ name, flag, list, choices, pattern, listens, required, default: otherwise }, index) => {

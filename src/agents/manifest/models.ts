@@ -107,13 +107,10 @@ function checked(file: string, type: string, pattern: string, facts: unknown): M
   for (const [name, value] of Object.entries(facts)) {
     if (!fields.some((field) => field === name))
       throw flawed(file, `${at}: '${name}' is not known; there are ${fields.join(", ")}`);
-    const isContext = name === "context";
-    const isFine = typeof value === "number" && Number.isFinite(value) && value >= 0 && value <= 1e9;
-    if (!isFine || (isContext && !(Number.isInteger(value) && value > 0)))
-      throw flawed(
-        file,
-        `${at}.${name} should be ${isContext ? "a whole number of tokens" : "USD per million tokens"}`,
-      );
+    const isAmount = typeof value === "number" && value >= 0 && value <= 1e9;
+    if (name !== "context" && !isAmount) throw flawed(file, `${at}.${name} should be USD per million tokens`);
+    if (name === "context" && !(isAmount && Number.isInteger(value) && value > 0))
+      throw flawed(file, `${at}.${name} should be a whole number of tokens`);
   }
   return facts;
 }

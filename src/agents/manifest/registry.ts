@@ -1,26 +1,21 @@
+import builtInTypes from "clm:agent-types";
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 import { own } from "../../text/own-property.js";
-import { builtInTypes } from "./built-in.js";
-import { cachedTypes, cacheTypes } from "./cache.js";
+import { cachedTypes } from "./cache.js";
 import type { LoadedType } from "./check.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";
 import type { Manifest, Release } from "./manifest.js";
 import { noCapability } from "./no-capability.js";
 import { inRange } from "./versions.js";
 
-export type { LoadedType } from "./check.js";
-
 const ours: ManifestText[] = Object.values(builtInTypes).map(({ manifest }) => ({ file: builtIn, text: manifest }));
 
 /** Every agent type: the built-in ones, with the files of `<configDir>/manifests` merged over them in name order. */
 export async function loadTypes(configDir: string): Promise<LoadedType[]> {
   const texts = [...ours, ...overlaysIn(configDir)];
-  const kept = cachedTypes(configDir, texts);
-  if (kept) return kept;
   // Loading the YAML parser and the schema takes a tenth of a second, and is needed only after a change.
-  const { checkedTypes } = await import("./check.js");
-  return cacheTypes(configDir, texts, checkedTypes(texts));
+  return cachedTypes(configDir, texts, async () => (await import("./check.js")).checkedTypes(texts));
 }
 
 export const loadManifests = async (configDir: string): Promise<Manifest[]> =>

@@ -1,4 +1,5 @@
-import { type LoadedType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
+import type { LoadedType } from "../../agents/manifest/check.js";
+import { loadTypes, releaseOf } from "../../agents/manifest/registry.js";
 import { readCache } from "../../flows/registry/cache.js";
 import type { Handler, View } from "../command.js";
 import type { list } from "./commands.js";

@@ -1,4 +1,4 @@
-import { builtInTypes } from "../../agents/manifest/built-in.js";
+import builtInTypes from "clm:agent-types";
 import { type CoveredHeaders, coveredHeaders } from "../../gateway/signing/sign.js";
 
 /** The headers that a signature covers, whichever agent a request is for: those of all types that the gateway serves. */
