@@ -2,18 +2,11 @@ export type TomlValue = string | number | boolean | TomlValue[] | TomlTable;
 /** In writing order. */
 export type TomlTable = Map<string, TomlValue>;
 
-const short: Record<string, string> = {
-  "\\": "\\\\",
-  '"': '\\"',
-  "\b": "\\b",
-  "\t": "\\t",
-  "\n": "\\n",
-  "\f": "\\f",
-  "\r": "\\r",
-};
-
+/** The short escapes are those of JSON. */
 const escaped = (character: string): string =>
-  short[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  /["\\\b\t\n\f\r]/.test(character)
+    ? JSON.stringify(character).slice(1, -1)
+    : `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 export const tomlString = (text: string): string =>
   `"${text.replace(/\p{Surrogate}/gu, "\uFFFD").replace(/["\\\p{Cc}]/gu, escaped)}"`;

@@ -11,9 +11,8 @@ import {
   YAMLMap,
   YAMLSeq,
 } from "yaml";
-import { Fault } from "../../errors.js";
 import { defined } from "../../text/defined.js";
-import { type Branch, type Entry, isBranch, treeOf } from "./yaml-nodes.js";
+import { type Branch, configFault, type Entry, isBranch, treeOf } from "./yaml-nodes.js";
 
 const isMerge = ({ key }: Entry): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
 
@@ -38,15 +37,10 @@ export function expandAliases(doc: Document.Parsed): void {
   let copies = 0;
 
   const copy = (node: Node | null, above: Node[]): Node | null => {
-    if (++copies > 100_000)
-      throw new Fault(
-        "bad-input",
-        "config.yaml on the host cannot be read: its aliases expand to more than 100000 nodes",
-      );
+    if (++copies > 100_000) throw configFault("cannot be read: its aliases expand to more than 100000 nodes");
     if (isAlias(node)) {
       const target = targets.get(node);
-      if (!target || above.includes(target))
-        throw new Fault("bad-input", `config.yaml on the host has an alias *${node.source} that refers to nothing`);
+      if (!target || above.includes(target)) throw configFault(`has an alias *${node.source} that refers to nothing`);
       return copy(target, above);
     }
     if (isBranch(node)) {

@@ -5,7 +5,7 @@ import { Fault } from "../../errors.js";
 import { fileTemplate } from "./file-template.js";
 import type { Tree } from "./tree.js";
 import { expandAliases, shares } from "./yaml-aliases.js";
-import { type Branch, isBranch, nodeFor, removePath, setLeaves, treeOf } from "./yaml-nodes.js";
+import { type Branch, configFault, isBranch, nodeFor, removePath, setLeaves, treeOf } from "./yaml-nodes.js";
 import { scalarValue } from "./yaml-scalar.js";
 
 const newFile = fileTemplate<{ tree: string }>(header);
@@ -21,13 +21,7 @@ export function mergeConfig(existing: string | undefined, config: Tree, gone: re
   if (isEmpty(doc)) return newConfig(text, config);
   const root = doc.contents;
   if (!isBranch(root)) {
-    throw new Fault(
-      "bad-input",
-      "config.yaml on the host is not a settings file: it should be a map of keys and values",
-      {
-        why: remedy,
-      },
-    );
+    throw configFault("is not a settings file: it should be a map of keys and values", { why: remedy });
   }
   if (root.items.some((entry) => isOurs(String(treeOf(entry.key)), config, gone) && shares(entry))) expandAliases(doc);
   const branch = doc.contents as unknown as Branch;
@@ -51,7 +45,7 @@ export function parsedConfig(text: string): Document.Parsed {
   const [error] = doc.errors;
   if (!error) return doc;
   const { line, col } = lines.linePos(error.pos[0]);
-  throw new Fault("bad-input", `config.yaml on the host cannot be read: line ${line}, column ${col}`, {
+  throw configFault(`cannot be read: line ${line}, column ${col}`, {
     why: [error.message, remedy],
     data: { line, column: col },
   });

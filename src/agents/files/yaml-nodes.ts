@@ -6,6 +6,10 @@ import { isRecord } from "../../text/record.js";
 import type { Tree } from "./tree.js";
 import { scalarFor, scalarValue, unwritable } from "./yaml-scalar.js";
 
+/** A config.yaml on the host that cannot be merged. */
+export const configFault = (flaw: string, details: ConstructorParameters<typeof Fault>[2] = {}): Fault =>
+  new Fault("bad-input", `config.yaml on the host ${flaw}`, details);
+
 export type Entry = Pair<Node | null, Node | null>;
 export type Branch = YAMLMap<Node | null, Node | null>;
 export const isBranch = (node: unknown): node is Branch => isMap(node);

@@ -1,8 +1,7 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import { isRecord, mergeDeep } from "../../text/record.js";
-import type { EnvDraft } from "../files/env-draft.js";
-import { plain } from "../files/env-draft.js";
+import { type EnvDraft, plain } from "../files/dotenv.js";
 import { fill, namesIn } from "../files/template.js";
 import { filled, type Tree } from "../files/tree.js";
 import type { Values } from "../manifest/fields.js";

@@ -3,7 +3,7 @@ import { Secret } from "../../secret.js";
 import { didYouMean } from "../../text/nearest.js";
 import { own } from "../../text/own-property.js";
 import { mergeDeep } from "../../text/record.js";
-import { EnvDraft } from "../files/env-draft.js";
+import { EnvDraft } from "../files/dotenv.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
 import type { Values } from "../manifest/fields.js";
 import { answered, publicValues } from "../manifest/fields.js";

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
-import { EnvDraft } from "../files/env-draft.js";
+import { EnvDraft } from "../files/dotenv.js";
 import { useOf } from "../manifest/secret-names.js";
 import reader from "../plan/env-reader.sh?raw";
 import type { ManagedFile } from "../plan/managed-file.js";
