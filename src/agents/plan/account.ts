@@ -1,6 +1,6 @@
 import { sh } from "../../quote.js";
 import { fill } from "../files/template.js";
-import { type AgentPaths, namedPaths, type ResolvedAgent } from "./resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
 export type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
 
@@ -26,26 +26,15 @@ export function accountEnvironment({ user, paths, manifest }: Account): Record<s
   return { HOME: paths.home, USER: user, LOGNAME: user, ...Object.fromEntries(own) };
 }
 
-/** A path that only the agent's user may access. */
-interface PrivatePath {
-  name: Exclude<keyof AgentPaths, "path">;
-  path: string;
-  kind: "directory" | "regular file";
-  mode: number;
-}
+const [directory, file] = [
+  { kind: "directory", mode: 0o700 },
+  { kind: "regular file", mode: 0o600 },
+] as const;
+const privateKinds = { home: directory, data: directory, memories: directory, env: file, config: file };
 
-/** Not the home of an adopted agent: it may be a person's. */
-export function privatePaths({ paths, adopted }: Pick<ResolvedAgent, "paths" | "adopted">): PrivatePath[] {
-  const modes = { directory: 0o700, "regular file": 0o600 };
-  const entry = (name: PrivatePath["name"], kind: PrivatePath["kind"]): PrivatePath[] => {
-    const path = paths[name];
-    return path === undefined ? [] : [{ name, path, kind, mode: modes[kind] }];
-  };
-  return [
-    ...(adopted ? [] : entry("home", "directory")),
-    ...entry("data", "directory"),
-    ...entry("memories", "directory"),
-    ...entry("env", "regular file"),
-    ...entry("config", "regular file"),
-  ];
-}
+/** The paths that only the agent's user may access. Not the home of an adopted agent: it may be a person's. */
+export const privatePaths = ({ paths, adopted }: Pick<ResolvedAgent, "paths" | "adopted">) =>
+  (Object.keys(privateKinds) as (keyof typeof privateKinds)[]).flatMap((name) => {
+    const path = adopted && name === "home" ? undefined : paths[name];
+    return path === undefined ? [] : [{ name, path, ...privateKinds[name] }];
+  });

@@ -42,21 +42,14 @@ export interface Derived {
   made?: unknown;
 }
 
-export interface FileReads {
-  /** The file to report as names and salted digests of its lines. */
-  variables?: string;
-  /** Files to report as text, by name. */
-  texts: Record<string, string>;
-}
-
-export function readsOf(files: readonly ManagedFile[]): FileReads {
+/** The paths of the files to read on the host, by name. */
+export function textsToRead(files: readonly ManagedFile[]): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const { id, path, content } of files) {
     if (content.merge === "yaml") texts[id] = path;
     if (content.merge === "derived") Object.assign(texts, { [id]: path }, content.reads);
   }
-  const variables = files.find(({ content }) => content.merge === "variables")?.path;
-  return { texts, ...(variables !== undefined && { variables }) };
+  return texts;
 }
 
 /** The variables or dotted paths that clm owns in a file, as far as known before the host is probed. */

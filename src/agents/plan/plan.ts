@@ -15,8 +15,6 @@ import {
 import { fileOperations, type PlannedFile, planFiles } from "./plan-files.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
-export { changesIn } from "./differences.js";
-
 /** The desired unit: running and enabled, stopped and disabled, or unchanged. */
 export type ServiceState = "up" | "down" | "as-is";
 

@@ -127,14 +127,7 @@ export function pathsFor({ type, paths }: Manifest, user: string, home?: string)
     known[name] = path;
     return path;
   };
-  return {
-    home: fillPath("home", paths.home),
-    data: fillPath("data", paths.data),
-    code: fillPath("code", paths.code),
-    env: fillPath("env", paths.env),
-    ...(paths.config !== undefined && { config: fillPath("config", paths.config) }),
-    ...(paths.memories !== undefined && { memories: fillPath("memories", paths.memories) }),
-    launcher: fillPath("launcher", paths.launcher),
-    path: paths.path.map((each, index) => fillPath(`path.${index}`, each)),
-  };
+  const named = Object.entries(namedPaths(paths)).map(([name, template]) => [name, fillPath(name, template)]);
+  const path = paths.path.map((each, index) => fillPath(`path.${index}`, each));
+  return { ...Object.fromEntries(named), path } as AgentPaths;
 }

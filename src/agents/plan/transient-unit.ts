@@ -54,23 +54,18 @@ export function transientUnit(transient: TransientUnit): string {
 
 const envReader = reader.replace(/^#.*\n/gm, "");
 
-export interface OneShotUnit {
-  words: string[];
-  /** The unit is killed after this time. */
-  seconds: number;
-  variables?: Record<string, string>;
-}
-
-/** For a short program without secrets. Processes it leaves behind are killed when it ends. */
-export const oneShotUnit = (agent: RunAs, { words, seconds, variables }: OneShotUnit): string =>
+/** For a short program without secrets: killed after so many seconds, and all it leaves behind when it ends. */
+export const oneShotUnit = (
+  agent: RunAs,
+  { seconds, ...program }: Pick<TransientUnit, "words" | "variables"> & { seconds: number },
+): string =>
   transientUnit({
     resolved: agent,
     unit: `clm-run-${randomBytes(8).toString("hex")}.service`,
     env: false,
     streams: "pipe",
-    words,
+    ...program,
     properties: [`RuntimeMaxSec=${seconds}`, "KillSignal=SIGKILL", "TasksMax=256"],
-    ...(variables && { variables }),
   });
 
 /** systemd expands variables in a command's arguments (seen with 252 and 257: `$$` arrives as `$`). */

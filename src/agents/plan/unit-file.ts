@@ -75,7 +75,7 @@ export function unitFile(agent: ResolvedAgent, systemd: number): string {
     unit,
     description: `${manifest.title} ${name}`.replaceAll("%", "%%"),
     env: paths.env,
-    command: commandOf(agent),
+    command: commandOf(agent, manifest.unit.args),
     service: manifest.unit.service,
     relaxed,
     runtime: activeRuntime(agent)?.sandbox.why ?? "",
@@ -91,12 +91,12 @@ export function proxyUnitFile(
   { args, no_restart_on: noRestartOn }: ProxyType,
   systemd: number,
 ): string {
-  const { manifest, name, paths } = agent;
+  const { manifest, name } = agent;
   const words = args.map((arg) => fill(arg, { provider, port }) ?? arg);
   return proxyTemplate({
     ...processOf(agent),
     description: `${manifest.title} ${name}, proxy to ${provider}`.replaceAll("%", "%%"),
-    command: [unitWord(paths.launcher), ...words.map(unitArgument)].join(" "),
+    command: commandOf(agent, words),
     noRestartOn: noRestartOn.join(" "),
     directives: sandboxDirectives({ ...agent, relaxed: false }, systemd),
   });
@@ -108,6 +108,5 @@ const processOf = (agent: Account): object => ({
   environment: Object.entries(environmentOf(agent)).map(([key, value]) => `${key}=${value}`),
 });
 
-function commandOf({ paths, manifest: { unit } }: ResolvedAgent): string {
-  return [unitWord(paths.launcher), ...unit.args.map(unitArgument)].join(" ");
-}
+const commandOf = ({ paths }: Account, args: string[]): string =>
+  [unitWord(paths.launcher), ...args.map(unitArgument)].join(" ");

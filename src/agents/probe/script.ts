@@ -19,7 +19,7 @@ export const apiSettings = ({ port, manifest: { api }, settings }: ResolvedAgent
   sh`port=${port} health=${fill(api.health, settings) ?? api.health} models=${api.models ?? ""}`;
 
 /** Probes what the agent serves on its port, and what else its processes listen on. */
-export const serviceCalls = ({ serves }: ResolvedAgent): string[] => [serves === "http" ? "probe_api" : "probe_port"];
+export const serviceCall = ({ serves }: ResolvedAgent): string => (serves === "http" ? "probe_api" : "probe_port");
 
 /** Reads the installed version, by `probe_version` or a function that guards it, and prints the launcher's line. */
 export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {
@@ -45,19 +45,16 @@ export function filesCalls(
 ): { look: string; read: string[] } {
   const { paths, unit, manifest } = agent;
   const { constants = { reports: "", version: "" } } = manifest.version ?? {};
-  const parts = manifest.version ? all : all.filter((part) => part !== "version");
-  const sources: Record<OwnPart, string> = {
-    version: versionFile(agent),
-    gateway: `${paths.data}/gateway_state.json`,
-    error: `${paths.data}/logs/errors.log`,
-    variable: paths.env,
-  };
-  const read = [
-    ...parts.filter((part) => part !== "variable").map((part) => [part, sources[part]]),
-    ...Object.entries(texts).map(([name, path]) => [`text.${name}`, path]),
+  const parts: string[] = manifest.version ? all : all.filter((part) => part !== "version");
+  const sources: [part: string, path: string][] = [
+    ["version", versionFile(agent)],
+    ["gateway", `${paths.data}/gateway_state.json`],
+    ["error", `${paths.data}/logs/errors.log`],
+    ...Object.entries(texts).map(([name, path]): [string, string] => [`text.${name}`, path]),
     // Slow parts come last.
-    ...(parts.includes("variable") ? [["variable", paths.env]] : []),
+    ["variable", paths.env],
   ];
+  const read = sources.filter(([part]) => part.startsWith("text.") || parts.includes(part));
   const restsOn = touched
     ? [
         [".launcher", paths.launcher],
@@ -68,7 +65,7 @@ export function filesCalls(
     : [];
   const stated = [
     ...privatePaths(agent).map(({ name, path }) => [name, path]),
-    ...read.flatMap(([part = "", path = ""]) => (/^(gateway|error|text\..*)$/.test(part) ? [[`.${part}`, path]] : [])),
+    ...read.filter(([part]) => part !== "version" && part !== "variable").map(([part, path]) => [`.${part}`, path]),
     ...restsOn,
   ];
   const counted = touched

@@ -1,6 +1,6 @@
 import { loadManifests } from "../../agents/manifest/registry.js";
 import { desiredState } from "../../agents/plan/desired-state.js";
-import { readsOf } from "../../agents/plan/managed-file.js";
+import { textsToRead } from "../../agents/plan/managed-file.js";
 import type { Plan, ServiceState } from "../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { fixes } from "../../agents/probe/proof/judge.js";
@@ -54,7 +54,7 @@ export async function prepare(
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const probe = {
     connections: options.connections ?? false,
-    planned: { salt, reads: readsOf(drafted.files) },
+    planned: { salt, texts: textsToRead(drafted.files) },
     ports: options.port !== undefined || newPorts(agent, manifest, drafted.record).length > 0,
   };
   const probing = observe(root, before, drafted.answers.apiKey, probe, session.signal);

@@ -34,7 +34,7 @@ async function asInstalled(session: Session, agent: Agent): Promise<AgentResult>
   const resolved = await resolve(session, agent);
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");
-  const planned = { salt: "", reads: { texts: {} } };
+  const planned = { salt: "", texts: {} };
   const observation = await observe(root, resolved, key, { planned }, session.signal);
   mustHaveAccount(resolved, observation);
   const operations = installedOperations(resolved, observation, agent.record.mark);

@@ -1,7 +1,8 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { type DetailOptions, withDetails } from "../../agents/plan/details.js";
+import { changesIn } from "../../agents/plan/differences.js";
 import { type ManualDifference, orManualFix } from "../../agents/plan/manual-fix.js";
-import { changesIn, installedOperations, planFor, recordedServiceState } from "../../agents/plan/plan.js";
+import { installedOperations, planFor, recordedServiceState } from "../../agents/plan/plan.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";

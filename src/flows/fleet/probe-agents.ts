@@ -1,6 +1,6 @@
 import { fill } from "../../agents/files/template.js";
 import type { Manifest } from "../../agents/manifest/manifest.js";
-import { readsOf } from "../../agents/plan/managed-file.js";
+import { textsToRead } from "../../agents/plan/managed-file.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { parseStatusObservations, type StatusObservation } from "../../agents/probe/status/observation.js";
@@ -233,7 +233,10 @@ export async function targetFor(
     resolved,
     reach: addresses.get(main),
     others: Object.fromEntries(others),
-    ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),
+    ...(salt && {
+      expected,
+      planned: { salt, texts: textsToRead(expected && "files" in expected ? expected.files : []) },
+    }),
   };
 }
 

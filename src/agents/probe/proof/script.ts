@@ -1,16 +1,22 @@
 import { sh } from "../../../quote.js";
 import type { ChatDialect, ChatRequest } from "../../chat/dialect.js";
-import type { FileReads } from "../../plan/managed-file.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { apiSettings, filesCalls, type OwnPart, probeScript, serviceCalls } from "../script.js";
+import { apiSettings, filesCalls, type OwnPart, probeScript, serviceCall } from "../script.js";
 import { proofLibrary } from "./library.js";
 import { newProofSession } from "./session.js";
+
+/** What a plan needs to know of the host: systemd, the managed files by name, and digests of the lines of `.env`. */
+export interface PlanInputs {
+  /** Empty for the names of the variables alone. */
+  salt: string;
+  texts: Record<string, string>;
+}
 
 export interface ProbeOptions {
   /** How one real question is asked when the key is accepted; without it, none is. */
   chat?: ChatDialect | undefined;
-  /** Also probe the inputs of a plan: the managed files, systemd. With a salt, digests of the variables' lines. */
-  planned?: { salt: string; reads: FileReads } | undefined;
+  /** Also probe the inputs of a plan. */
+  planned?: PlanInputs | undefined;
   /** Also every listening port. */
   ports?: boolean;
   /** Also the state of its channels and MCP servers. */
@@ -30,7 +36,7 @@ export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string
   const parts: OwnPart[] = ["version"];
   if (options.planned) parts.push("variable");
   if (options.connections) parts.push("gateway");
-  const files = filesCalls(agent, parts, { texts: options.planned?.reads.texts });
+  const files = filesCalls(agent, parts, { texts: options.planned?.texts });
   return probeScript(agent, proofLibrary, [
     apiSettings(agent),
     sh`salt=${salt}`,
@@ -48,7 +54,7 @@ export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string
           ...files.read,
           ...(options.connections ? serverCalls(agent) : []),
           "probe_open_ports",
-          ...serviceCalls(agent),
+          serviceCall(agent),
         ]),
   ]);
 }

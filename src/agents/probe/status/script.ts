@@ -1,18 +1,17 @@
 import { sh } from "../../../quote.js";
 import { environmentOf } from "../../plan/account.js";
-import type { FileReads } from "../../plan/managed-file.js";
 import { proxyUnit } from "../../plan/proxy.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { activeRuntime } from "../../plan/runtime.js";
 import { proofLibrary } from "../proof/library.js";
-import { serverCalls } from "../proof/script.js";
+import { type PlanInputs, serverCalls } from "../proof/script.js";
 import {
   apiSettings,
   filesCalls,
   type OwnPart,
   probeLibrary,
   probeScriptForMany,
-  serviceCalls,
+  serviceCall,
   settingsOf,
 } from "../script.js";
 import library from "./status.sh?raw";
@@ -23,8 +22,8 @@ export interface ProbeTarget {
   reach?: string | undefined;
   /** The same for its other providers, by name. */
   others?: Record<string, string> | undefined;
-  /** Also probe the inputs of a plan. With a salt, digests of the lines of `.env`. */
-  planned?: { salt: string; reads: FileReads } | undefined;
+  /** Also probe the inputs of a plan. */
+  planned?: PlanInputs | undefined;
 }
 
 /** Probes all agents of a host at once. Their keys are the first lines of its stdin, in the same order. */
@@ -64,7 +63,7 @@ function section(target: ProbeTarget, at: number): string {
   const { resolved: agent, planned } = target;
   const parts: OwnPart[] = ["version", "gateway", "error"];
   if (planned) parts.push("variable");
-  const files = filesCalls(agent, parts, { texts: planned?.reads.texts, touched: true });
+  const files = filesCalls(agent, parts, { texts: planned?.texts, touched: true });
   return [
     settingsOf(agent),
     apiSettings(agent),
@@ -85,7 +84,7 @@ function section(target: ProbeTarget, at: number): string {
     ...serverCalls(agent),
     "probe_last_words",
     "probe_open_ports",
-    ...serviceCalls(agent),
+    serviceCall(agent),
     "probe_reached",
     "wait",
     "probe_use cpu.last",
@@ -93,7 +92,7 @@ function section(target: ProbeTarget, at: number): string {
 }
 
 function driftSection({ resolved: agent, planned }: ProbeTarget): string {
-  const files = filesCalls(agent, ["version", "variable"], { texts: planned?.reads.texts });
+  const files = filesCalls(agent, ["version", "variable"], { texts: planned?.texts });
   return [
     settingsOf(agent),
     sh`salt=${planned?.salt ?? ""}`,
@@ -107,7 +106,7 @@ function driftSection({ resolved: agent, planned }: ProbeTarget): string {
 
 function glance(target: ProbeTarget): string {
   const { resolved: agent, planned } = target;
-  const files = filesCalls(agent, ["gateway"], { texts: planned?.reads.texts, touched: true });
+  const files = filesCalls(agent, ["gateway"], { texts: planned?.texts, touched: true });
   return [
     settingsOf(agent),
     apiSettings(agent),

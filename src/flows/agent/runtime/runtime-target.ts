@@ -1,8 +1,9 @@
 import type { AgentRuntime } from "../../../agents/agent-runtime.js";
 import type { Change } from "../../../agents/plan/change.js";
 import { withDetails } from "../../../agents/plan/details.js";
+import { changesIn } from "../../../agents/plan/differences.js";
 import { orManualFix } from "../../../agents/plan/manual-fix.js";
-import { changesIn, mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
+import { mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
 import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { fillPaths, type RuntimeRecord, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
 import type { Observation } from "../../../agents/probe/proof/observation.js";
@@ -67,7 +68,7 @@ export async function runtimeTarget(
   const salt = newSalt();
   const record = recordFor({ resolved, type, runtime }, name, home);
   const texts = { config: mustHavePath(resolved, "config"), ...runtime.reads({ ...resolved, runtime: record }) };
-  const planned = { salt, reads: { variables: resolved.paths.env, texts } };
+  const planned = { salt, texts };
   const observation = await observe(root, resolved, key, { planned }, session.signal);
   mustHaveAccount(resolved, observation);
   mustBeOurs(resolved, observation, agent.record.mark);

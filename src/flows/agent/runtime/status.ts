@@ -1,7 +1,8 @@
 import type { RuntimeReport } from "../../../agents/agent-runtime.js";
 import { type Check, fail, warn } from "../../../agents/check.js";
+import { changesIn } from "../../../agents/plan/differences.js";
 import type { ManualDifference } from "../../../agents/plan/manual-fix.js";
-import { changesIn, type Plan } from "../../../agents/plan/plan.js";
+import type { Plan } from "../../../agents/plan/plan.js";
 import { type RuntimeType, runtimeTypeOf } from "../../../agents/plan/runtime.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Agent } from "../../../state/agents.js";

@@ -108,7 +108,7 @@ describe("an agent that has a FIFO where its files should be", () => {
       execFileSync("mkfifo", [join(home, "data", file)]);
   });
 
-  const planned = () => ({ salt: "5a17", reads: { texts: { config: join(home, "data", "config.yaml") } } });
+  const planned = () => ({ salt: "5a17", texts: { config: join(home, "data", "config.yaml") } });
   it.each([
     ["a sight", () => statusScript([{ resolved: agent(), planned: planned() }])],
     ["a glance", () => quickStatusScript([{ resolved: agent() }])],
