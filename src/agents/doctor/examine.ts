@@ -1,4 +1,4 @@
-import { type Check, fail, ok, skipped, type Verdict, warn } from "../check.js";
+import { type Check, checksFrom, fail, ok, skipped, type Verdict, warn } from "../check.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { activeRuntime } from "../plan/runtime.js";
 import { channelsOff, lostServers } from "../probe/proof/connections.js";
@@ -58,10 +58,6 @@ export function examine(input: ExamineInput): Check[] {
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
-/** The checks by their ids, without those that do not apply. */
-export const checksFrom = (verdicts: Record<string, Verdict | undefined>): Check[] =>
-  Object.entries(verdicts).flatMap(([id, verdict]) => (verdict ? { id, ...verdict } : []));
-
 /** The proofs that cost no tokens. */
 function proofsOf(input: ExamineInput): Check[] {
   const { resolved: agent, observation, wanted, key } = input;
@@ -74,10 +70,8 @@ function proofsOf(input: ExamineInput): Check[] {
   if (wanted === "rest") return proofs.map((proof) => asUnwanted(input, proof));
   const down =
     proofs.some(({ id, result }) => id === "unit" && result === "fail") && observation.basics.listeners.length === 0;
-  return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...needsUnit } : proof)) : proofs;
+  return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...skipped("needs unit") } : proof)) : proofs;
 }
-
-const needsUnit = { result: "skipped", reason: "needs unit" } as const;
 
 /** The agent's own log says more than the journal alone. */
 const plainer = (agent: ResolvedAgent, proof: Proof): Proof =>

@@ -1,5 +1,5 @@
 import { clockOf } from "../logs/clock.js";
-import { fileEntry, type Level, type Clock as Telling } from "../logs/entry.js";
+import { fileEntry, type Level } from "../logs/entry.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import proofs from "../probe/proof/proof.sh?raw";
 import { allIn, parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
@@ -42,32 +42,35 @@ function symptomsOf(text: string): Symptoms | undefined {
   const said = parseLines(text);
   if (!said) return undefined;
   const [offset = "", zone = ""] = allIn(said, "zone").join().split(" ");
-  const words = [...journalWords(allIn(said, "journal")), ...fileWords(allIn(said, "error"), clockOf(offset, zone))];
+  const hostClock = clockOf(offset, zone);
+  const fileWords = timed(allIn(said, "error"), (line) => fileEntry("errors", line, hostClock));
+  const words = [...journalWords(allIn(said, "journal")), ...fileWords];
   const [oom] = journalWords(allIn(said, "oom"));
   return { words: words.sort((a, b) => a.at - b.at), ...(oom && { outOfMemory: oom.at }) };
 }
 
-/** `1700000000.123456 wolf-i ada[700]: text`, and its continuation lines. */
-function journalWords(lines: string[]): LogLine[] {
-  let at = 0;
-  return lines.flatMap((line): LogLine[] => {
-    const [, seconds, said] = /^(\d{9,}\.\d+) \S+ [^:]*?(?:\[\d+\])?: (.*)$/s.exec(line) ?? [];
-    if (seconds !== undefined) at = Number(seconds) * 1000;
-    return at > 0 ? [{ at, text: (said ?? line).replace(level, "") }] : [];
+/** A line without a time continues the line before it. */
+function timed(lines: string[], read: (line: string) => LogLine | undefined): LogLine[] {
+  let last: LogLine | undefined;
+  return lines.flatMap((line) => {
+    const entry = read(line);
+    last = entry ?? last;
+    return entry ?? (last ? { at: last.at, text: line } : []);
   });
 }
 
-/** Python's level in front of a line of the journal. */
-const level = /^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/;
-
-function fileWords(lines: string[], clock: Telling): LogLine[] {
-  let at = 0;
-  return lines.flatMap((line): LogLine[] => {
-    const entry = fileEntry("errors", line, clock);
-    if (entry) at = entry.at;
-    return at > 0 ? [{ at, text: entry?.text ?? line, ...(entry && { level: entry.level }) }] : [];
-  });
+/** `1700000000.123456 wolf-i ada[700]: text` */
+function journalLine(line: string): LogLine | undefined {
+  const [, seconds, text = ""] = /^(\d{9,}\.\d+) \S+ [^:]*?(?:\[\d+\])?: (.*)$/s.exec(line) ?? [];
+  return seconds === undefined ? undefined : { at: Number(seconds) * 1000, text };
 }
+
+/** Without Python's level in front of a line. */
+const journalWords = (lines: string[]): LogLine[] =>
+  timed(lines, journalLine).map(({ at, text }) => ({
+    at,
+    text: text.replace(/^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/, ""),
+  }));
 
 /** The host read its clock between our request and its answer, which bounds the error. */
 export function clockFrom(text: string, asked: number, answered: number): Clock | undefined {

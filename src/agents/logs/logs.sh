@@ -15,10 +15,7 @@ tell() {
 }
 
 probe_agent() {
-  uid='' gid=''
-  IFS=: read -r _ _ uid gid _ <<END
-$(getent passwd "$user")
-END
+  find_account
   [ -n "$uid" ] || printf '%s - no-account\n' "$number"
   [ "$(systemctl show --property LoadState --value -- "$unit")" != not-found ] || printf '%s - no-unit\n' "$number"
 }

@@ -1,7 +1,6 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Check, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
-import { checksFrom } from "../../agents/doctor/examine.js";
+import { type Check, checksFrom, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
 import type { machineChecks } from "../../agents/doctor/machine-checks.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";

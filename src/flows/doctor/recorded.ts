@@ -1,5 +1,4 @@
-import { type Check, fail, ok, type Verdict, warn } from "../../agents/check.js";
-import { checksFrom } from "../../agents/doctor/examine.js";
+import { type Check, checksFrom, fail, ok, type Verdict, warn } from "../../agents/check.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import { needsProvider } from "../../agents/manifest/registry.js";
 import { providersOf } from "../../state/agent.js";

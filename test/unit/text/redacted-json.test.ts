@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import chat from "../../../src/agents/hermes/chat/chat-dialect.js";
 import type { ResolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
-import { judgeChat } from "../../../src/agents/probe/proof/chat.js";
+import { judgeChat } from "../../../src/agents/probe/proof/judge.js";
 import { Secret } from "../../../src/secret.js";
 import { redactedBody, redactedValue } from "../../../src/text/redacted-json.js";
 import { createRedactor } from "../../../src/ui/redact.js";

@@ -1,3 +1,4 @@
+import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
 import { fail, ok, warn } from "../../check.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
@@ -11,12 +12,6 @@ export interface ChannelState {
   error?: string;
   /** Milliseconds since 1970; undefined when the entry has no time. */
   updated?: number;
-}
-
-/** An MCP server that the agent gave up, by its log: no file or API reports it. */
-export interface LostServer {
-  name: string;
-  why: string;
 }
 
 /** When the main process started, in milliseconds since 1970. `Wed 2026-11-18 00:32:11.123456 UTC` */
@@ -53,11 +48,7 @@ export function withoutSecretsIn(
 ): Pick<Observation, "channels" | "serverLines"> {
   const clean = Object.entries(channels ?? {}).map(([name, { state, error, updated }]): [string, ChannelState] => [
     agent.channels.includes(name) ? name : redact(name),
-    {
-      state: channelStates.has(state) ? state : redact(state),
-      ...(error !== undefined && { error: redact(error) }),
-      ...(updated !== undefined && { updated }),
-    },
+    defined({ state: channelStates.has(state) ? state : redact(state), error: error && redact(error), updated }),
   ]);
   return {
     ...(channels && { channels: Object.fromEntries(clean) }),
@@ -94,15 +85,12 @@ export function judgeServers(agent: ResolvedAgent, seen: Observation): ProofVerd
   return fail(reason, `clm agent configure ${agent.ref} --stage channels`);
 }
 
-/** The configured servers that were given up and did not connect since. */
-export function lostServers(
-  { manifest, servers }: ResolvedAgent,
-  seen: Pick<Observation, "serverLines">,
-): LostServer[] {
+/** The configured servers that were given up and did not connect since, by the log: no file or API reports it. */
+export function lostServers({ manifest, servers }: ResolvedAgent, seen: Pick<Observation, "serverLines">) {
   const { mcp_log: log } = manifest;
   if (!log) return [];
   const [given, connected] = [new RegExp(log.lost, "u"), new RegExp(log.connected, "u")];
-  const lost = new Map<string, LostServer>();
+  const lost = new Map<string, { name: string; why: string }>();
   // Two files have them, both with the time in front.
   for (const line of [...(seen.serverLines ?? [])].sort()) {
     const { name = "", why = "" } = given.exec(line)?.groups ?? {};

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
+import { completionFrom, errorText } from "../../chat/completion.js";
 import type { ChatDialect } from "../../chat/dialect.js";
-import { fail, ok, skipped, warn } from "../../check.js";
+import { checksFrom, fail, ok, skipped, warn } from "../../check.js";
 import { fill } from "../../files/template.js";
 import { privatePaths } from "../../plan/account.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
 import { isLoopback, socketText } from "./addresses.js";
-import { judgeChat } from "./chat.js";
 import { judgeChannels, judgeServers } from "./connections.js";
 import { judgeListeners } from "./listeners.js";
 import type { Observation, Process } from "./observation.js";
@@ -44,36 +44,25 @@ export function judge(
     if (own.result !== "ok") return needs("auth.own-key");
     return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : skipped("was not asked");
   };
-  const { manifest, serves } = agent;
-  const { models, chat: hasChat } = manifest.api;
+  const { manifest, serves, channels, servers } = agent;
+  const hasKey = manifest.api.models !== undefined;
+  const whileUp = (judged: typeof judgeChannels) => (seen.age === undefined ? needs("unit") : judged(agent, seen));
   // A type without versions, a key or a chat has nothing to prove there, nor has an agent without channels.
-  const applies: Partial<Record<ProofId, boolean>> = {
-    version: manifest.version !== undefined || !seen.account,
-    port: serves !== "none",
-    health: serves === "http",
-    "auth.no-key": models !== undefined,
-    "auth.wrong-key": models !== undefined,
-    "auth.own-key": models !== undefined,
-    chat: hasChat !== undefined,
-    channels: seen.channels !== undefined && agent.channels.length > 0,
-    mcp: seen.serverLines !== undefined && agent.servers.length > 0,
-  };
-  const proofs: Proof[] = [
-    { id: "version", ...judgeVersion(agent, seen) },
-    { id: "files", ...judgeFiles(agent, seen) },
-    { id: "unit", ...judgeUnit(agent, seen) },
-    { id: "steady", ...judgeSteady(agent, seen, first) },
-    { id: "port", ...port },
-    { id: "listeners", ...judgeListeners(agent, seen) },
-    { id: "health", ...answers(() => judgeHealth(agent, seen.answers.health ?? 0)) },
-    { id: "auth.no-key", ...answers(() => judgeClosed(agent, "no key", seen.answers.none ?? 0)) },
-    { id: "auth.wrong-key", ...answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)) },
-    { id: "auth.own-key", ...own },
-    { id: "chat", ...answered() },
-    { id: "channels", ...(seen.age === undefined ? needs("unit") : judgeChannels(agent, seen)) },
-    { id: "mcp", ...(seen.age === undefined ? needs("unit") : judgeServers(agent, seen)) },
-  ];
-  return proofs.filter(({ id }) => applies[id] ?? true);
+  return checksFrom<ProofId, ProofVerdict>({
+    version: (manifest.version !== undefined || !seen.account) && judgeVersion(agent, seen),
+    files: judgeFiles(agent, seen),
+    unit: judgeUnit(agent, seen),
+    steady: judgeSteady(agent, seen, first),
+    port: serves !== "none" && port,
+    listeners: judgeListeners(agent, seen),
+    health: serves === "http" && answers(() => judgeHealth(agent, seen.answers.health ?? 0)),
+    "auth.no-key": hasKey && answers(() => judgeClosed(agent, "no key", seen.answers.none ?? 0)),
+    "auth.wrong-key": hasKey && answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)),
+    "auth.own-key": hasKey && own,
+    chat: manifest.api.chat !== undefined && answered(),
+    channels: seen.channels !== undefined && channels.length > 0 && whileUp(judgeChannels),
+    mcp: seen.serverLines !== undefined && servers.length > 0 && whileUp(judgeServers),
+  });
 }
 
 export function fixes({ name, ref, host, unit, manifest, version, adopted }: ResolvedAgent) {
@@ -187,6 +176,25 @@ function judgeOwnKey(agent: ResolvedAgent, status: number): ProofVerdict {
   if (status === 200) return ok(`${models} with its own key gave 200`);
   if (status === 401) return fail(`it refuses its own key: ${models} gave 401`, fixes(agent).again);
   return fail(`${models} with its own key ${gave(status)}`, fixes(agent).journal);
+}
+
+export function judgeChat(
+  agent: ResolvedAgent,
+  chat: ChatDialect,
+  { status, headers, body }: NonNullable<Observation["chat"]>,
+): ProofVerdict {
+  const unanswered = (reason: string): ProofVerdict =>
+    fail(`no answer from the model: ${reason}`, `clm agent configure ${agent.ref} --stage providers`);
+  if (status === 0) return { ...unanswered("the agent gave no answer"), cause: "no-answer" };
+  if (status !== 200) {
+    const said = completionFrom(body);
+    return unanswered(`HTTP ${status}${said ? `: ${brief(errorText(said) || body)}` : ""}`);
+  }
+  const reader = chat.reader(agent, { streams: false, headers, onPiece() {} });
+  reader.push(Buffer.from(body));
+  const { text, failure } = reader.end();
+  if (failure) return unanswered(brief(failure.text));
+  return ok(`the model answered: ${brief(text.trim(), 60)}`);
 }
 
 export function brief(text: string, longest = 160): string {

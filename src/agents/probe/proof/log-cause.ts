@@ -11,12 +11,12 @@ export function withLogCause(agent: ResolvedAgent, proofs: Proof[], words: strin
   // The proofs of the port and of the keys explain themselves.
   if (!failed || !unexplained(failed)) return proofs;
   // The text of the failure itself comes before other lines of the log.
-  const own = failed.id === "chat" ? causeIn(agent, [failed.reason], failed.id) : undefined;
-  const cause = own ?? causeIn(agent, words, failed.id);
+  const own = failed.id === "chat" ? logCauseOf(agent, [failed.reason], failed.id) : undefined;
+  const cause = own ?? logCauseOf(agent, words, failed.id);
   const last = explainsItself(failed) ? undefined : lastWord(agent, words);
   const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
   if (!reason) return proofs;
-  const fix = cause?.next ?? failed.fix;
+  const fix = cause && remedyFor(cause, agent);
   return proofs.with(at, { ...failed, reason: `${failed.reason}; ${reason}`, ...(fix && { fix }) });
 }
 
@@ -39,13 +39,6 @@ const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (
 /** Whether the log has a cause of the failed proof for which waiting does not help. */
 export function isFinalLogCause(agent: ResolvedAgent, words: string[], proofs: Proof[]): boolean {
   return logCauseOf(agent, words, proofs.find(({ result }) => result === "fail")?.id)?.final === true;
-}
-
-function causeIn(agent: ResolvedAgent, words: string[], id: ProofId): { reason: string; next?: string } | undefined {
-  const cause = logCauseOf(agent, words, id);
-  if (!cause) return undefined;
-  const next = remedyFor(cause, agent);
-  return { reason: cause.reason, ...(next && { next }) };
 }
 
 /** The first matching cause that names the proof, if any; in a manifest, specific causes come before vague ones. */

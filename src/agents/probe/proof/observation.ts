@@ -82,6 +82,7 @@ export function parseObservation(text: string): Observation | undefined {
   const said = parseLines(text);
   for (const [key, value] of said ?? []) {
     const [group, name = ""] = key.split(".");
+    const words = value.split(" ");
     if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
     else if (key === "comment") seen.comment = value;
     else if (key === "version") seen.version = value;
@@ -89,14 +90,15 @@ export function parseObservation(text: string): Observation | undefined {
     else if (group === "unit") seen.unit[name] = value;
     else if (key === "age") seen.age = Number(value) / 100;
     else if (key === "listen") address = value.split("/")[0] ?? "";
-    else if (key === "holder") seen.listeners.push({ address, ...holderFrom(value) });
+    else if (key === "holder")
+      seen.listeners.push({ address, own: words[0] === "yes", ...processFrom(words.slice(1)) });
     else if (key === "open-ports") seen.openPorts = [];
-    else if (key === "open-port") seen.openPorts?.push(openPortFrom(value));
-    else if (key === "stranger") seen.strangers.push(processFrom(value.split(" ")));
+    else if (key === "open-port") seen.openPorts?.push(openPortFrom(words));
+    else if (key === "stranger") seen.strangers.push(processFrom(words));
     else if (["health", "none", "wrong", "own"].includes(key)) seen.answers[key] = Number(value);
     else if (key === "bash") seen.noBash = true;
     else if (key === "chat") chat = (chat ?? "") + value;
-    else if (key === "variable") seen.variables.set(...pairFrom(value));
+    else if (key === "variable") seen.variables.set(words[0] ?? "", words[1] ?? "");
     else if (key === "service") service.push(value);
     else if (group === "size") texts[name] = { size: value, pieces: [] };
     else if (group === "text") texts[name]?.pieces.push(value);
@@ -146,20 +148,12 @@ function portFrom(text: string): ListeningPort {
   return { port: port ?? 0, uid: uid ?? 0 };
 }
 
-function openPortFrom(text: string): OpenPort {
-  const [address = "", port, pid, ...command] = text.split(" ");
-  return { address, port: Number(port), pid: Number(pid), command: command.join(" ") };
-}
-
-function pairFrom(text: string): [string, string] {
-  const [name = "", digest = ""] = text.split(" ");
-  return [name, digest];
-}
-
-function holderFrom(text: string): Omit<Listener, "address"> {
-  const [own, ...process] = text.split(" ");
-  return { own: own === "yes", ...processFrom(process) };
-}
+const openPortFrom = ([address = "", port, pid, ...command]: string[]): OpenPort => ({
+  address,
+  port: Number(port),
+  pid: Number(pid),
+  command: command.join(" "),
+});
 
 const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
   pid: Number(pid),
