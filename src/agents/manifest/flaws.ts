@@ -32,8 +32,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
         ...fieldFlaws(fields, `${at}.fields`),
         ...bindFlaws(fields, `${at}.fields`),
         ...listFlaws(allow, fieldNames(fields), `${at}.allow`),
-        ...templateFlaws(env, plainNames(fields), `${at}.env`),
-        ...templateFlaws(config, plainNames(fields), `${at}.config`),
+        ...templateFlaws({ env, config }, plainNames(fields), at),
         ...templateFlaws(test, fieldNames(fields), `${at}.test`),
       ];
     }),

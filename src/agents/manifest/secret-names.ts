@@ -4,10 +4,8 @@ import type { Manifest } from "./manifest.js";
 export type Use =
   /** clm sets it itself, as the key of the API. */
   | { kind: "own" }
-  /** A field of a channel or an MCP server. */
-  | { kind: "channel" | "mcp"; of: string }
-  /** A provider of this type would set it. */
-  | { kind: "provider"; of: string }
+  /** A field of this channel or MCP server, or a variable that a provider of this type would set. */
+  | { kind: "channel" | "mcp" | "provider"; of: string }
   /** The user's own variable, written to `.env` unchanged. */
   | { kind: "extra" };
 

@@ -53,16 +53,10 @@ export function textsToRead(files: readonly ManagedFile[]): Record<string, strin
 }
 
 /** The variables or dotted paths that clm owns in a file, as far as known before the host is probed. */
-export const ownedIn = ({ content }: ManagedFile): string[] => {
-  switch (content.merge) {
-    case "variables":
-      return [...content.entries.keys()];
-    case "yaml":
-      return leavesOf(content.tree).map(([path]) => path);
-    default:
-      return [];
-  }
-};
+export function ownedIn({ content }: ManagedFile): string[] {
+  if (content.merge === "variables") return [...content.entries.keys()];
+  return content.merge === "yaml" ? leavesOf(content.tree).map(([path]) => path) : [];
+}
 
 /** Recorded files that clm owned as a whole and that are no longer desired. */
 export const unwantedFiles = (owned: Readonly<Record<string, string[]>>, files: readonly ManagedFile[]): string[] =>

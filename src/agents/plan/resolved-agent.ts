@@ -131,3 +131,24 @@ export function pathsFor({ type, paths }: Manifest, user: string, home?: string)
   const path = paths.path.map((each, index) => fillPath(`path.${index}`, each));
   return { ...Object.fromEntries(named), path } as AgentPaths;
 }
+
+type NewAgent = { name: string; mark: string; relaxed: boolean } & Pick<AgentRecord, "version" | "port">;
+
+export function newRecord(manifest: Manifest, { name, version, port, mark, relaxed }: NewAgent): AgentRecord {
+  const unit = fill(manifest.unit.name, { name });
+  if (unit === undefined)
+    throw new Fault("bug", `the manifest of ${manifest.type} uses more than {{name}} in unit.name`);
+  const first = manifest.stages.find(({ skipped }) => skipped === undefined);
+  return {
+    type: manifest.type,
+    version,
+    status: "installing",
+    mark,
+    user: name,
+    home: pathsFor(manifest, name).home,
+    unit,
+    port,
+    ...(relaxed && { relaxed }),
+    onboarding: { state: first?.name ?? "validate", stages: {} },
+  };
+}

@@ -10,13 +10,9 @@ export type RuntimeType = Manifest["runtimes"][string];
 export type RuntimeRecord = NonNullable<ResolvedAgent["runtime"]>;
 
 /** The program that runs the agent's turns; undefined when the agent runs them itself, or its version requires that. */
-export function activeRuntime({
-  manifest,
-  version,
-  runtime,
-}: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): RuntimeType | undefined {
-  const type = own(manifest.runtimes, runtime?.kind ?? "");
-  return type && inRange(version, type.when) ? type : undefined;
+export function activeRuntime(agent: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): RuntimeType | undefined {
+  const type = own(agent.manifest.runtimes, agent.runtime?.kind ?? "");
+  return type && inRange(agent.version, type.when) ? type : undefined;
 }
 
 /** The name of the runtime an agent is set to, or of the one it could have. */

@@ -78,7 +78,8 @@ function byWhatWasSeen(
   const as = (state: State, reason?: string): Judgement => ({ state, proofs, ...(reason && { reason }) });
 
   if (!seen.account) return as("gone", failed("version")?.reason);
-  if (LoadState === "not-found" || LoadState === "masked") return as("gone", unitReason(agent, LoadState));
+  if (LoadState === "not-found") return as("gone", `there is no unit ${agent.unit}`);
+  if (LoadState === "masked") return as("gone", `${agent.unit} is masked`);
   const open = seen.listeners.some(({ own }) => own) && failed("port");
   if (open && seen.listeners.every(({ own }) => own)) return as("exposed", open.reason);
   const reachable = failed("listeners");
@@ -138,9 +139,6 @@ function amissIn(
 /** Needs no action. */
 export const isAsIntended = ({ state, wanted, strays }: { state: State; wanted: Intent; strays?: boolean }): boolean =>
   state === "running" || (state === "stopped" && wanted !== "run" && !strays);
-
-const unitReason = ({ unit }: ResolvedAgent, load: string): string =>
-  load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
 
 /** Also names a process that holds its port. */
 function whyStopped({ ref }: ResolvedAgent, wanted: Intent, port: Proof | undefined): string {

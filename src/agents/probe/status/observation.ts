@@ -59,7 +59,7 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
     const [word, name = ""] = key.split(/\.(.*)/s);
     return word === "reach" ? [[name, reachFrom(value, said.get(name ? `reach-status.${name}` : "reach-status"))]] : [];
   });
-  const others = reaches.filter(([name]) => name !== "");
+  const { "": reach, ...others } = Object.fromEntries(reaches);
   return {
     basics: seen,
     channels: currentChannels(seen),
@@ -71,8 +71,8 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
       busy: busyBetween(first, last),
       use: at === undefined || work === undefined ? undefined : { at, work },
       lastError: errors.at(-1) || undefined,
-      reach: reaches.find(([name]) => name === "")?.[1],
-      others: others.length > 0 ? Object.fromEntries(others) : undefined,
+      reach,
+      others: Object.keys(others).length > 0 ? others : undefined,
       runtime: program === undefined ? undefined : { setting: said.get("runtime") ?? "", version: versionIn(program) },
       touched: said.get("touched") || undefined,
     }),
@@ -84,7 +84,7 @@ const versionIn = (text: string): string => (text === "unknown" ? text : (/\d+\.
 
 /** Undefined when the output broke off. */
 export function straysFrom(text: string): StatusObservation["strays"] | undefined {
-  const lines = parseLines(text);
+  const lines = parseLines(splitSections(text, 1).join());
   return lines && straysIn(lines);
 }
 
@@ -94,14 +94,8 @@ const straysIn = (lines: ProbeLine[]): StatusObservation["strays"] => ({
 });
 
 function strayFrom(text: string): Stray {
-  const [pid = "", ...command] = text.split(" ");
-  return {
-    pid: Number(pid),
-    command: command
-      .join(" ")
-      .replace(/\p{Cc}/gu, " ")
-      .slice(0, 200),
-  };
+  const [pid = "", ...words] = text.replace(/\p{Cc}/gu, " ").split(" ");
+  return { pid: Number(pid), command: words.join(" ").slice(0, 200) };
 }
 
 const numbers = (text = ""): number[] =>

@@ -5,15 +5,7 @@ import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { activeRuntime } from "../../plan/runtime.js";
 import { proofLibrary } from "../proof/library.js";
 import { type PlanInputs, serverCalls } from "../proof/script.js";
-import {
-  apiSettings,
-  filesCalls,
-  type OwnPart,
-  probeLibrary,
-  probeScriptForMany,
-  serviceCall,
-  settingsOf,
-} from "../script.js";
+import { apiSettings, filesCalls, type OwnPart, probeScriptForMany, serviceCall, settingsOf } from "../script.js";
 import library from "./status.sh?raw";
 
 export interface ProbeTarget {
@@ -46,15 +38,7 @@ const straysCall = (agent: ResolvedAgent): string => {
 
 /** Finds only processes of a user outside these units. */
 export const straysScript = (user: string, units: string[]): string =>
-  [
-    probeLibrary(proofLibrary + library),
-    sh`user=${user}`,
-    everyone,
-    "probe_account",
-    sh`probe_strays ${units}`,
-    "say end yes",
-    "",
-  ].join("\n");
+  scriptOf([everyone], [`${sh`user=${user}`}\nprobe_account\n${sh`probe_strays ${units}`}`]);
 
 /** Every process of the host with its user, listed once for all agents. */
 const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
-import { newRecord } from "../../../../../src/agents/plan/new-record.js";
-import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import { newRecord, resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { probeHost, probeRelease } from "../../../../../src/flows/agent/preflight/preflight-probe.js";
 import type { Agent } from "../../../../../src/state/agents.js";
 import { type LocalShell, localShells } from "../../../remote/operations/local-shell.js";
