@@ -164,9 +164,7 @@ const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
 function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {
   // Any number of answers in advance (1xx) may come before the answer.
   const answer = text.replace(/^(?:HTTP\/\S+ 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n)+(?=.)/, "");
-  const at = answer.search(/\r?\n\r?\n/);
-  const head = at < 0 ? answer : answer.slice(0, at);
-  const body = at < 0 ? "" : answer.slice(at).replace(/^\r?\n\r?\n/, "");
+  const [head = "", body = ""] = answer.split(/\r?\n\r?\n(.*)/s, 2);
   const [first = "", ...lines] = head.split(/\r?\n/);
   const status = Number(/^HTTP\/\S+ (\d{3})/.exec(first)?.[1] ?? 0);
   const headers = lines.map((line) => [line.split(":")[0]?.toLowerCase() ?? "", line.replace(/^[^:]*:\s*/, "")]);
