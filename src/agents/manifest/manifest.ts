@@ -17,6 +17,7 @@ const constant = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "should be the nam
 const pattern = z.string().refine(isPattern, "should be a regular expression");
 const tree = z.record(z.string(), z.unknown()).default({});
 const variables = z.record(variable, z.string()).default({});
+const portRange = z.strictObject({ first: z.number().int(), last: z.number().int() });
 
 function isPattern(text: string): boolean {
   try {
@@ -233,11 +234,7 @@ export const manifestSchema = z.strictObject({
     service: z.string().default("Restart=on-failure\nRestartSec=5"),
   }),
   api: z.strictObject({
-    port: z.strictObject({
-      first: z.number().int(),
-      last: z.number().int(),
-      avoid: z.array(z.number().int()).default([]),
-    }),
+    port: portRange.extend({ avoid: z.array(z.number().int()).default([]) }),
     /** The protocol on the port: `http`, `tcp` or `none`. Template: the settings. */
     check: z.string().default("http"),
     /** The bearer key's name in secrets.json. clm generates the key: 64 lowercase hex digits. Without it the API has no key. */
@@ -275,7 +272,7 @@ export const manifestSchema = z.strictObject({
       args: z.array(z.string()),
       /** The first page; 200 means that it is up. */
       page: z.string().startsWith("/"),
-      ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
+      ports: portRange,
       /** Milliseconds until it must answer. */
       timeout: z.number().int().positive(),
     })
@@ -288,7 +285,7 @@ export const manifestSchema = z.strictObject({
       unit: z.string(),
       /** Arguments of the launcher. It must bind only the loopback. Templates: `provider`, `port`. */
       args: z.array(z.string()),
-      ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
+      ports: portRange,
       /** Answers with JSON: `upstream`, and `authenticated` when it has a login to lend. */
       health: z.string().startsWith("/"),
       /** The largest request body, in bytes. */

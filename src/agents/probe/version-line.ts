@@ -12,8 +12,7 @@ export function saysVersion(agent: ResolvedAgent, said: string): boolean {
   const { reports } = agent.release;
   if (!agent.manifest.version) return true;
   if (!reports.endsWith(".x")) return said === versionLine(agent);
-  const stem = reports.slice(0, -1);
-  const at = versionLine(agent).indexOf(reports);
-  const [, number] = /^(\d+)/.exec(said.slice(at + stem.length)) ?? [];
-  return number !== undefined && said === versionLine(agent).replace(reports, `${stem}${number}`);
+  const line = versionLine(agent);
+  const [number] = /^\d+/.exec(said.slice(line.indexOf(reports) + reports.length - 1)) ?? [];
+  return number !== undefined && said === line.replace(reports, reports.replace(/x$/, number));
 }

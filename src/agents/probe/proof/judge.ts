@@ -96,13 +96,10 @@ function judgeFiles(agent: ResolvedAgent, { files }: Observation): ProofVerdict 
     const wanted = mode.toString(8);
     return isMode === wanted ? [] : [`${path} has mode 0${isMode} and should have 0${wanted}`];
   });
-  return wrong.length > 0
-    ? fail(wrong.join("; "), fixes(agent).again)
-    : ok(`${fileNames(agent).join(" and ")} can be read by the agent alone`);
+  if (wrong.length > 0) return fail(wrong.join("; "), fixes(agent).again);
+  const names = privatePaths(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
+  return ok(`${names.join(" and ")} can be read by the agent alone`);
 }
-
-const fileNames = (agent: ResolvedAgent): string[] =>
-  privatePaths(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
 
 function judgeUnit(agent: ResolvedAgent, { unit }: Observation): ProofVerdict {
   const { start, journal, install } = fixes(agent);

@@ -61,9 +61,8 @@ export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string
 
 function chatVariables({ path, headers, body }: ChatRequest): string[] {
   // The script sends the content type itself.
-  const lines = Object.entries(headers).flatMap(([name, value]) =>
-    name === "Content-Type" ? [] : `${name}: ${value}`,
-  );
+  const { "Content-Type": _, ...others } = headers;
+  const lines = Object.entries(others).map(([name, value]) => `${name}: ${value}`);
   return [
     sh`chat=yes chat_path=${path} chat_seconds=${chatTimeout / 1000} chat_body=${body}`,
     sh`chat_session=${lines.join("\r\n")}`,

@@ -17,8 +17,13 @@ import {
   splitSections,
   versionCall,
 } from "../../../../src/agents/probe/script.js";
-import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
-import { driftScript, quickStatusScript, statusScript } from "../../../../src/agents/probe/status/script.js";
+import { parseStatusObservations, straysFrom } from "../../../../src/agents/probe/status/observation.js";
+import {
+  driftScript,
+  quickStatusScript,
+  statusScript,
+  straysScript,
+} from "../../../../src/agents/probe/status/script.js";
 import sights from "../../../../src/agents/probe/status/status.sh?raw";
 import { agentNameFrom } from "../../../../src/names.js";
 import { quote } from "../../../../src/quote.js";
@@ -118,6 +123,24 @@ describe("an agent that has a FIFO where its files should be", () => {
     ["its words", () => proofScript(agent(), { words: {} })],
   ])("does not block: %s", (_about, script) => {
     expect(said(script(), "key\n")).toMatch(/^(0 )?end=yes\n/m);
+  });
+});
+
+describe("processes outside its units", () => {
+  it("are counted, and undefined when the output broke off", () => {
+    // No process of this machine has that user.
+    program("getent", "echo ada:x:3999999:1001:mark:/home/ada:/bin/sh");
+    const out = said(straysScript("ada", ["a'b; reboot", "u"]));
+    expect(straysFrom(out)).toEqual({ count: 0, first: [] });
+    expect(straysFrom(out.replace("0 end=yes", ""))).toBeUndefined();
+    const more = "0 strays=12\n0 stray=7 sleep \t9\n0 stray=8\n0 end=yes\nend=yes\n";
+    expect(straysFrom(more)).toEqual({
+      count: 12,
+      first: [
+        { pid: 7, command: "sleep  9" },
+        { pid: 8, command: "" },
+      ],
+    });
   });
 });
 
