@@ -1,9 +1,10 @@
-import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { type Dirent, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { Fault } from "../../errors.js";
 import { resolveConfigDir } from "../../state/config-dir.js";
 import { readStateFile } from "../../state/state-file.js";
+import { defined } from "../../text/defined.js";
 import type { Session } from "../session.js";
 import { keyFile } from "./clawrium/convert-fleet.js";
 import { type OldFile, oldFiles, type Texts } from "./clawrium/read-fleet.js";
@@ -20,9 +21,9 @@ export interface Source extends Texts {
 /** Undefined when everything has been imported. */
 export function findSource({ configDir, env }: Pick<Session, "configDir" | "env">, from?: string): Source | undefined {
   const directory = resolve(from ?? likelySource(configDir, env));
-  const inPlace = samePlace(directory, configDir);
   const there = textsIn(directory);
   if (there["hosts.json"] === undefined) throw nothingThere(directory);
+  const inPlace = sameFile(directory, configDir);
   if (!isForeign("hosts.json", there["hosts.json"])) {
     if (inPlace) return undefined;
     throw ours(directory);
@@ -48,7 +49,7 @@ function likelySource(configDir: string, env: NodeJS.ProcessEnv): string {
 
 function textsIn(directory: string): Partial<Record<OldFile, string>> {
   const texts = oldFiles.map((file) => [file, readStateFile(join(directory, file), file === "secrets.json")?.text]);
-  return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+  return defined(Object.fromEntries(texts));
 }
 
 /** clm's files hold an object with a version. A file that is not JSON is reported when it is read. */
@@ -71,7 +72,7 @@ function emptied(text = ""): string | undefined {
 export function keysIn(directory: string): Record<string, string> {
   const folders = entriesOf(join(directory, "keys")).filter((entry) => !entry.isFile());
   const keys = folders.map(({ name }) => [name, readStateFile(join(directory, keyFile(name)), true)?.text]);
-  return Object.fromEntries(keys.filter(([, text]) => text !== undefined));
+  return defined(Object.fromEntries(keys));
 }
 
 /** The backup is made before the first change, and hosts.json is written last: so both still have the same one. */
@@ -81,9 +82,8 @@ function killedImport(configDir: string, hosts: string): string | undefined {
     .map(({ name }) => name)
     .filter((name) => name.startsWith("clawrium-"))
     .sort()
-    .reverse()
     .map((name) => join(backups, name))
-    .find((path) => readStateFile(join(path, "hosts.json"), false)?.text === hosts);
+    .findLast((path) => readStateFile(join(path, "hosts.json"), false)?.text === hosts);
 }
 
 function entriesOf(directory: string): Dirent[] {
@@ -94,15 +94,10 @@ function entriesOf(directory: string): Dirent[] {
   }
 }
 
-function samePlace(one: string, other: string): boolean {
-  const real = (path: string) => {
-    try {
-      return realpathSync(path);
-    } catch {
-      return resolve(path);
-    }
-  };
-  return real(one) === real(other);
+/** By inode: one path may lead through a symbolic link. */
+function sameFile(...paths: [string, string]): boolean {
+  const [one, other] = paths.map((path) => statSync(path, { throwIfNoEntry: false }));
+  return one !== undefined && one.dev === other?.dev && one.ino === other.ino;
 }
 
 const nothingThere = (directory: string): Fault =>

@@ -1,12 +1,11 @@
-import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { useOf } from "../../../agents/manifest/secret-names.js";
 import { inRange } from "../../../agents/manifest/versions.js";
 import type { SecretEntry } from "../../../state/clawrium-secrets.js";
 import { own } from "../../../text/own-property.js";
 import { isRecord } from "../../../text/record.js";
-import { answersFrom } from "./answers.js";
-import { type Conversion, converted, type ImportRow, type Outcome, skipped, without } from "./conversion.js";
-import type { OldAgent } from "./shapes.js";
+import { addRow, answersFrom, type Conversion, type Outcome, Skipped, without } from "./conversion.js";
+import { entryOf, labelOf, type OldItem } from "./read-fleet.js";
+import type { OldAgent, OldEntry } from "./shapes.js";
 
 /** Secrets are by their new name. */
 interface Attachments {
@@ -20,59 +19,54 @@ interface Attachments {
 export function attachmentsOf(conversion: Conversion, agent: OldAgent, ref: string): Attachments {
   const { old, fleet } = conversion;
   const attachments: Attachments = { channels: {}, channelSecrets: {}, mcp: {}, integrationSecrets: {} };
-  const push = (what: ImportRow["what"], from: string, outcome: Outcome | undefined) => {
-    if (outcome) fleet.rows.push({ what, from, ...outcome, ...(outcome.to && { to: `${ref} ${outcome.to}` }) });
-  };
-  const missing = (found: { flaw: string } | undefined) => skipped(found ? found.flaw : "it does not exist");
+  const ofAgent = ({ to, remarks }: Outcome): Outcome => ({ to: `${ref} ${to}`, remarks });
+  const called = (items: OldItem[], name: string): OldItem =>
+    items.find((each) => each.name === name) ?? { name, flaw: "it does not exist" };
 
   // Since Clawrium 26.6 channels are entries of their own, attached to agents by name.
-  const channels: OldChannelUse[] = [];
-  for (const { name } of agent.channels) {
-    const found = old.channels.find((each) => each.name === name);
-    if (found && "entry" in found) channels.push({ from: name, ...found.entry, key: `channel:${name}` });
-    else push("channel", name, missing(found));
+  const items = agent.channels.map(({ name }) => called(old.channels, name));
+  // Those that cannot be converted are listed first.
+  for (const item of items.toSorted((a, b) => Number("type" in a) - Number("type" in b))) {
+    const { name } = item;
+    // Clawrium counts the terminal as a channel.
+    if ("type" in item && item.type === "cli") continue;
+    addRow(fleet, "channel", name, () => {
+      const outcome = convertChannel(conversion, agent.version, entryOf(item), attachments, `channel:${name}`);
+      fleet.gone.push(`channel:${name}`);
+      return ofAgent(outcome);
+    });
   }
   // Before, they were part of the agent, and so were their secrets.
   for (const [type, config] of Object.entries(agent.config?.channels ?? {})) {
-    if (!isRecord(config)) continue;
+    if (!isRecord(config) || type === "cli" || own(attachments.channels, type)) continue;
     const { enabled, ...rest } = config;
-    if (enabled !== false) channels.push({ from: type, type, config: rest });
+    if (enabled === false) continue;
+    const entry = { type, config: rest };
+    addRow(fleet, "channel", type, () => ofAgent(convertChannel(conversion, agent.version, entry, attachments)));
   }
-  for (const channel of channels) {
-    push("channel", channel.from, convertChannel(conversion, agent.version, channel, attachments));
-  }
-
   // Of several GitHub accounts the alphabetically last one is the default in Clawrium.
   for (const { name } of agent.integrations.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const found = old.integrations.find((each) => each.name === name);
-    if (!found || "flaw" in found) push("integration", name, missing(found));
-    else {
-      const { type } = found.entry;
-      push("integration", `${name} (${type})`, convertIntegration(conversion, { name, type }, attachments));
-    }
+    const item = called(old.integrations, name);
+    addRow(fleet, "integration", labelOf(item), () => {
+      const outcome = convertIntegration(conversion, entryOf(item), attachments);
+      fleet.gone.push(`integration:${name}`);
+      return ofAgent(outcome);
+    });
   }
   return attachments;
 }
 
-interface OldChannelUse {
-  from: string;
-  type: string;
-  config: Record<string, unknown>;
-  /** The key of its secrets, when it has some of its own. */
-  key?: string;
-}
-
+/** `key` is that of its secrets, when it has some of its own. */
 function convertChannel(
-  { old, manifest, fleet }: Conversion,
+  { old, manifest }: Conversion,
   version: string,
-  { type, config, key }: OldChannelUse,
+  { type, config }: Pick<OldEntry, "type" | "config">,
   { channels, channelSecrets }: Attachments,
-): Outcome | undefined {
+  key?: string,
+): Outcome {
   const known = own(manifest.channels, type);
-  // Clawrium counts the terminal as a channel.
-  if (type === "cli") return undefined;
-  if (!known || !inRange(version, known.when)) return skipped(`${manifest.title} has no channel ${type}`);
-  if (own(channels, type)) return key ? skipped(`the agent has another ${type} channel`) : undefined;
+  if (!known || !inRange(version, known.when)) throw new Skipped(`${manifest.title} has no channel ${type}`);
+  if (own(channels, type)) throw new Skipped(`the agent has another ${type} channel`);
   const { fields, dropped } = answersFrom(known.fields, config);
   channels[type] = fields;
   for (const [name, entry] of Object.entries((key && own(old.secrets, key)) || {})) {
@@ -80,8 +74,7 @@ function convertChannel(
     if (secret) channelSecrets[secret] = entry;
     else dropped.push(name);
   }
-  if (key) fleet.gone.push(key);
-  return converted(type, without(dropped));
+  return { to: type, remarks: without(dropped) };
 }
 
 /** Credentials of Clawrium's that are fields of an MCP server. Its token has the same name here. */
@@ -103,29 +96,21 @@ const variablesOf: Record<string, Record<string, string>> = {
   brave: { BRAVE_API_KEY: "BRAVE_SEARCH_API_KEY" },
 };
 
-function convertIntegration(
-  { old, manifest, fleet }: Conversion,
-  integration: { name: string; type: string },
-  attachments: Attachments,
-): Outcome {
-  const key = `integration:${integration.name}`;
-  const bucket = own(old.secrets, key) ?? {};
-  const outcome = own(serverFields, integration.type)
-    ? asServer(manifest, integration.type, bucket, attachments)
-    : asVariables(manifest, integration, bucket, attachments);
-  if (outcome.to) fleet.gone.push(key);
-  return outcome;
+function convertIntegration(conversion: Conversion, entry: OldEntry, attachments: Attachments): Outcome {
+  const bucket = own(conversion.old.secrets, `integration:${entry.name}`) ?? {};
+  const asWhat = own(serverFields, entry.type) ? asServer : asVariables;
+  return asWhat(conversion, entry, bucket, attachments);
 }
 
 function asServer(
-  manifest: Manifest,
-  type: string,
+  { manifest }: Conversion,
+  { type }: OldEntry,
   bucket: Record<string, SecretEntry>,
   { mcp, integrationSecrets }: Attachments,
 ): Outcome {
   const server = own(manifest.mcp, type);
-  if (!server) return skipped(`there is no MCP server ${type}`);
-  if (own(mcp, type)) return skipped(`the agent has another ${type}`);
+  if (!server) throw new Skipped(`there is no MCP server ${type}`);
+  if (own(mcp, type)) throw new Skipped(`the agent has another ${type}`);
   const given = Object.entries(own(serverFields, type) ?? {}).flatMap(([credential, field]) => {
     const entry = own(bucket, credential);
     return entry ? [[field, entry.value.replace(/\/+$/, "")]] : [];
@@ -136,17 +121,17 @@ function asServer(
     if (secret && entry) integrationSecrets[secret] = entry;
   }
   mcp[type] = { fields };
-  return converted(`mcp ${type}`, without(dropped));
+  return { to: `mcp ${type}`, remarks: without(dropped) };
 }
 
 function asVariables(
-  manifest: Manifest,
-  { name, type }: { name: string; type: string },
+  { manifest }: Conversion,
+  { name, type }: OldEntry,
   bucket: Record<string, SecretEntry>,
   { integrationSecrets }: Attachments,
 ): Outcome {
   const variables = own(variablesOf, type);
-  if (!variables) return skipped(`clm does not know ${type}`);
+  if (!variables) throw new Skipped(`clm does not know ${type}`);
   const found = Object.entries(variables).flatMap(([credential, variable]) => {
     const entry = own(bucket, credential);
     if (!entry || useOf(manifest, variable).kind === "own") return [];
@@ -154,5 +139,6 @@ function asVariables(
     if (type === "github") integrationSecrets[`${variable}_${name.toUpperCase().replaceAll("-", "_")}`] = entry;
     return [variable];
   });
-  return found.length > 0 ? { to: found.join(", ") } : skipped("it has no credentials");
+  if (found.length === 0) throw new Skipped("it has no credentials");
+  return { to: found.join(", "), remarks: [] };
 }

@@ -11,7 +11,7 @@ import { ownerKey } from "../../../state/secret-owner.js";
 import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
 import { attachmentsOf } from "./attachments.js";
-import { addSecret, type Conversion, converted, type Outcome, skipped, without } from "./conversion.js";
+import { addRow, addSecret, type Conversion, Skipped, without } from "./conversion.js";
 import type { ProviderNames } from "./convert-providers.js";
 import { wordsFor } from "./names.js";
 import { flawOf } from "./read-fleet.js";
@@ -31,21 +31,19 @@ const userName = /^[a-z][a-z0-9_-]{0,31}$/;
 export function convertAgent(conversion: Conversion, place: Place, raw: unknown, providers: ProviderNames): void {
   const { manifest, fleet } = conversion;
   const from = `${wordsFor(place.old)[0]}/${place.key}`;
-  const addRow = (outcome: Outcome) => fleet.rows.push({ what: "agent", from, ...outcome });
-  const old = installedAgent(manifest, place.key, raw);
-  if ("flaw" in old) {
-    addRow(skipped(old.flaw));
-    return;
-  }
+  const converted = addRow(fleet, "agent", from, () => {
+    const old = installedAgent(manifest, place.key, raw);
+    if (!own(manifest.versions, old.version)) throw notPinned(manifest.type, old.version, from);
+    const ref = `${place.host.name}/${old.user}`;
+    const buckets = bucketsOf(conversion, place, old.user);
+    const { secrets, dropped } = ownSecrets(manifest, buckets);
+    const { choice, remarks } = modelsOf(conversion, old, providers);
+    if (!own(secrets, manifest.api.secret ?? "")) remarks.push(`its API key is missing: clm agent rotate-key ${ref}`);
+    return { old, buckets, secrets, choice, to: ref, remarks: [...remarks, ...without(dropped)] };
+  });
+  if (!converted) return;
+  const { old, buckets, secrets, choice, to: ref } = converted;
   const { user } = old;
-  if (!own(manifest.versions, old.version)) throw notPinned(manifest.type, old.version, from);
-
-  const ref = `${place.host.name}/${user}`;
-  const buckets = bucketsOf(conversion, place, user);
-  const { secrets, dropped } = ownSecrets(manifest, buckets);
-  const models = modelsOf(conversion, old, providers);
-  const noKey = own(secrets, manifest.api.secret ?? "") ? [] : [`its API key is missing: clm agent rotate-key ${ref}`];
-  addRow(converted(ref, [...models.remarks, ...noKey, ...without(dropped)]));
   const owner = { host: place.host.name, type: manifest.type, agent: user };
   fleet.gone.push(...Object.keys(buckets).filter((key) => key !== ownerKey(owner)));
   const attachments = attachmentsOf(conversion, old, ref);
@@ -61,28 +59,23 @@ export function convertAgent(conversion: Conversion, place: Place, raw: unknown,
     unit: fill(manifest.unit.name, { name: user }) ?? "",
     port: old.config?.api_server?.port ?? manifest.api.port.first,
     installed_at: old.installed_at || undefined,
-    ...models.choice,
+    ...choice,
     channels: unlessEmpty(attachments.channels),
     mcp: unlessEmpty(attachments.mcp),
-    onboarding: onboardingFrom(old, models.choice.provider !== undefined),
+    onboarding: onboardingFrom(old, choice.provider !== undefined),
   });
 }
 
-/** The agent with its user, or why it is skipped. */
-function installedAgent(
-  { type }: Manifest,
-  key: string,
-  raw: unknown,
-): (OldAgent & { user: string }) | { flaw: string } {
-  const found = oldAgent.safeParse(raw);
-  if (!found.success) return { flaw: flawOf(found.error.issues, "it") };
-  const old = found.data;
+/** Checks an agent and adds its user. */
+function installedAgent({ type }: Manifest, key: string, raw: unknown): OldAgent & { user: string } {
+  const { data: old, error } = oldAgent.safeParse(raw);
+  if (!old) throw new Skipped(flawOf(error.issues, "it"));
   const user = old.agent_name ?? key;
-  if (old.type !== type) return { flaw: `clm does not manage ${old.type}` };
+  if (old.type !== type) throw new Skipped(`clm does not manage ${old.type}`);
   if (old.status !== "installed") {
-    return { flaw: `its installation ${old.status === "failed" ? "failed" : "never ended"}` };
+    throw new Skipped(`its installation ${old.status === "failed" ? "failed" : "never ended"}`);
   }
-  if (!userName.test(user)) return { flaw: `'${user}' cannot be a user's name` };
+  if (!userName.test(user)) throw new Skipped(`'${user}' cannot be a user's name`);
   return { ...old, version: old.version.replace(/^v/, ""), user };
 }
 

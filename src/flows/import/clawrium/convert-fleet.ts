@@ -4,7 +4,7 @@ import type { Host } from "../../../state/hosts.js";
 import { ownerKey } from "../../../state/secret-owner.js";
 import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
-import { type Conversion, type ConvertedFleet, converted, skipped, without } from "./conversion.js";
+import { addRow, type Conversion, type ConvertedFleet, Skipped, without } from "./conversion.js";
 import { convertAgent } from "./convert-agent.js";
 import { convertProviders } from "./convert-providers.js";
 import { hostNames, wordsFor } from "./names.js";
@@ -24,12 +24,9 @@ export function convertFleet(input: Omit<Conversion, "fleet">): ConvertedFleet {
     const name = names[index] as HostName;
     const [word = ""] = wordsFor(host);
     const from = word === host.hostname ? word : `${word} (${host.hostname})`;
-    if (host.os_family && host.os_family !== "linux") {
-      fleet.rows.push({ what: "host", from, ...skipped(`clm manages Linux hosts, and this is ${host.os_family}`) });
-      continue;
-    }
-    const { record, remarks } = convertHost(conversion, host, name);
-    fleet.rows.push({ what: "host", from, ...converted(name, remarks) });
+    const converted = addRow(fleet, "host", from, () => convertHost(conversion, host, name));
+    if (!converted) continue;
+    const { record } = converted;
     for (const [key, raw] of Object.entries(host.agents)) {
       convertAgent(conversion, { old: host, host: record, key }, raw, providers);
     }
@@ -41,6 +38,9 @@ export function convertFleet(input: Omit<Conversion, "fleet">): ConvertedFleet {
 }
 
 function convertHost({ old, fleet, configDir, now }: Conversion, host: OldHost, name: HostName) {
+  if (host.os_family && host.os_family !== "linux") {
+    throw new Skipped(`clm manages Linux hosts, and this is ${host.os_family}`);
+  }
   const { labels, dropped } = labelsOf(host);
   const { key_id: keyId = "" } = host;
   const key = own(old.keys, keyId);
@@ -58,7 +58,7 @@ function convertHost({ old, fleet, configDir, now }: Conversion, host: OldHost, 
     agents: {},
   });
   const noKey = key !== undefined ? [] : ["its key is missing: your own SSH settings are used"];
-  return { record, remarks: [...noKey, ...without(dropped.map((label) => `label ${label}`))] };
+  return { record, to: name, remarks: [...noKey, ...without(dropped.map((label) => `label ${label}`))] };
 }
 
 /** Clawrium's labels, and its tags as labels with the value `yes`. */

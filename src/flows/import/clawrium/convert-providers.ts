@@ -1,10 +1,10 @@
 import { defined } from "../../../text/defined.js";
 import { own } from "../../../text/own-property.js";
 import { secretFields, typeCalled } from "../../provider/types.js";
-import { answersFrom } from "./answers.js";
-import { addSecret, type Conversion, type Outcome, skipped } from "./conversion.js";
+import { addRow, addSecret, answersFrom, type Conversion, type Outcome, Skipped } from "./conversion.js";
 import { freeName, validName } from "./names.js";
-import type { OldProvider } from "./shapes.js";
+import { entryOf, labelOf } from "./read-fleet.js";
+import type { OldEntry } from "./shapes.js";
 
 /** The new names of providers, by the name they had. */
 export type ProviderNames = Map<string, string>;
@@ -14,25 +14,22 @@ const otherTypes: Record<string, string> = { litellm: "custom" };
 
 export function convertProviders(conversion: Conversion): ProviderNames {
   const names: ProviderNames = new Map();
-  for (const found of conversion.old.providers) {
-    const from = "entry" in found ? `${found.name} (${found.entry.type})` : found.name;
-    const outcome = "flaw" in found ? skipped(found.flaw) : convertProvider(conversion, found.entry, names);
-    conversion.fleet.rows.push({ what: "provider", from, ...outcome });
+  for (const item of conversion.old.providers) {
+    addRow(conversion.fleet, "provider", labelOf(item), () => convertProvider(conversion, entryOf(item), names));
   }
   return names;
 }
 
-function convertProvider(conversion: Conversion, entry: OldProvider, names: ProviderNames): Outcome {
+function convertProvider(conversion: Conversion, entry: OldEntry, names: ProviderNames): Outcome {
   const { old, types, now, fleet } = conversion;
-  if (names.has(entry.name)) return skipped("another provider has that name");
+  if (names.has(entry.name)) throw new Skipped("another provider has that name");
   const type = typeCalled(types, own(otherTypes, entry.type) ?? entry.type);
-  if (!type) return skipped(`there is no provider type ${entry.type}`);
-  const plainFields = type.fields.filter(({ secret }) => !secret);
-  const given = Object.entries({ endpoint: entry.endpoint, region: entry.region });
-  const known = given.filter(([name]) => plainFields.some((field) => field.name === name));
-  const { fields, dropped } = answersFrom(type.fields, Object.fromEntries(known));
-  const missing = plainFields.find((field) => field.required && !own(fields, field.name));
-  if (missing) return skipped(`its ${missing.name} is ${dropped.includes(missing.name) ? "not valid" : "missing"}`);
+  if (!type) throw new Skipped(`there is no provider type ${entry.type}`);
+  const { fields, dropped } = answersFrom(type.fields, { endpoint: entry.endpoint, region: entry.region });
+  const missing = type.fields.find((field) => !field.secret && field.required && !own(fields, field.name));
+  if (missing) {
+    throw new Skipped(`its ${missing.name} is ${dropped.includes(missing.name) ? "not valid" : "missing"}`);
+  }
   const name = freeName(validName(entry.name), new Set(names.values()));
   const key = `provider:${entry.name}`;
   const bucket = own(old.secrets, key) ?? {};
@@ -50,6 +47,6 @@ function convertProvider(conversion: Conversion, entry: OldProvider, names: Prov
     updated_at: entry.updated_at ?? now,
   });
   names.set(entry.name, name);
-  const lacks = secrets.find(({ required, secret }) => required && !own(bucket, secret));
-  return { to: name, ...(lacks && { remark: `its key is missing: clm provider update ${name} --key-stdin` }) };
+  const lacks = secrets.some(({ required, secret }) => required && !own(bucket, secret));
+  return { to: name, remarks: lacks ? [`its key is missing: clm provider update ${name} --key-stdin`] : [] };
 }

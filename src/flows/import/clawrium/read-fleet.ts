@@ -1,21 +1,11 @@
 import type { ZodError, ZodType } from "zod";
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
-import { type SecretEntry, secretsOfClawrium } from "../../../state/clawrium-secrets.js";
+import { secretsOfClawrium } from "../../../state/clawrium-secrets.js";
 import { jsonErrorPosition } from "../../../state/json-error-position.js";
 import { objectionText } from "../../../state/shape.js";
-import {
-  entries,
-  type OldChannel,
-  type OldHost,
-  type OldIntegration,
-  type OldProvider,
-  oldChannel,
-  oldHosts,
-  oldIntegration,
-  oldProvider,
-  oldSecrets,
-} from "./shapes.js";
+import { Skipped } from "./conversion.js";
+import { entries, type OldEntry, object, oldEntry, oldHosts } from "./shapes.js";
 
 export interface Texts {
   /** Where they are, for messages. */
@@ -28,40 +18,38 @@ export interface Texts {
 export const oldFiles = ["hosts.json", "secrets.json", "providers.json", "channels.json", "integrations.json"] as const;
 export type OldFile = (typeof oldFiles)[number];
 
-export interface OldFleet {
-  hosts: OldHost[];
-  /** By instance key. */
-  secrets: Record<string, Record<string, SecretEntry>>;
-  providers: OldItem<OldProvider>[];
-  channels: OldItem<OldChannel>[];
-  integrations: OldItem<OldIntegration>[];
-  keys: Record<string, string>;
-}
-
-export type OldItem<T> = { name: string; entry: T } | { name: string; flaw: string };
+export type OldItem = OldEntry | { name: string; flaw: string };
+export type OldFleet = ReturnType<typeof readFleet>;
 
 /** Parses the files. Throws for an invalid one, with file, position and reason but nothing of its content. */
-export function readFleet({ directory, files, keys }: Texts): OldFleet {
+export function readFleet({ directory, files, keys }: Texts) {
   const read = <T>(file: OldFile, shape: ZodType<T>, otherwise: T): T => {
     const text = files[file];
     return text === undefined ? otherwise : parsed(`${directory}/${file}`, text, shape);
   };
-  const list = <T>(file: OldFile, shape: ZodType<T>): OldItem<T>[] =>
-    read(file, entries, []).map((raw, index) => entryOf(raw, index, shape));
+  const list = (file: OldFile): OldItem[] => read(file, entries, []).map(itemFrom);
   return {
     hosts: read("hosts.json", oldHosts, []),
-    secrets: secretsOfClawrium(read("secrets.json", oldSecrets, {})),
-    providers: list("providers.json", oldProvider),
-    channels: list("channels.json", oldChannel),
-    integrations: list("integrations.json", oldIntegration),
+    /** By owner key. */
+    secrets: secretsOfClawrium(read("secrets.json", object, {})),
+    providers: list("providers.json"),
+    channels: list("channels.json"),
+    integrations: list("integrations.json"),
     keys,
   };
 }
 
-function entryOf<T>(raw: Record<string, unknown>, index: number, shape: ZodType<T>): OldItem<T> {
-  const found = shape.safeParse(raw);
-  const name = typeof raw.name === "string" ? raw.name : `entry ${index + 1}`;
-  return found.success ? { name, entry: found.data } : { name, flaw: flawOf(found.error.issues, "it") };
+function itemFrom(raw: Record<string, unknown>, index: number): OldItem {
+  const { data, error } = oldEntry.safeParse(raw);
+  if (data) return data;
+  return { name: typeof raw.name === "string" ? raw.name : `entry ${index + 1}`, flaw: flawOf(error.issues, "it") };
+}
+
+export const labelOf = (item: OldItem): string => ("type" in item ? `${item.name} (${item.type})` : item.name);
+
+export function entryOf(item: OldItem): OldEntry {
+  if ("flaw" in item) throw new Skipped(item.flaw);
+  return item;
 }
 
 function parsed<T>(path: string, text: string, shape: ZodType<T>): T {

@@ -12,7 +12,8 @@ const texts = z
   .array(z.unknown())
   .catch([])
   .transform((list) => list.filter((each): each is string => typeof each === "string" && each !== ""));
-const object = z.record(z.string(), z.unknown(), "should be an object");
+/** Its members are parsed one by one. */
+export const object = z.record(z.string(), z.unknown(), "should be an object");
 const loose = object.catch({});
 
 const attachment = z.object({ name: text, role: maybeText, model: maybeText });
@@ -70,7 +71,8 @@ export const oldHosts = z.array(
   "should be a list",
 );
 
-export const oldProvider = z.object({
+/** An entry of providers.json, channels.json or integrations.json. */
+export const oldEntry = z.object({
   name: text,
   type: text,
   default_model: maybeText,
@@ -78,18 +80,12 @@ export const oldProvider = z.object({
   region: maybeText,
   created_at: maybeText,
   updated_at: maybeText,
+  config: loose,
 });
-
-export const oldChannel = z.object({ name: text, type: text, config: loose });
-export const oldIntegration = z.object({ name: text, type: text });
 
 /** A list whose items are parsed one by one. */
 export const entries = z.array(object, "should be a list");
-/** By owner key; entries are parsed one by one. */
-export const oldSecrets = object;
 
 export type OldHost = z.infer<typeof oldHosts>[number];
 export type OldAgent = z.infer<typeof oldAgent>;
-export type OldProvider = z.infer<typeof oldProvider>;
-export type OldChannel = z.infer<typeof oldChannel>;
-export type OldIntegration = z.infer<typeof oldIntegration>;
+export type OldEntry = z.infer<typeof oldEntry>;
