@@ -1,4 +1,4 @@
-import { isFault } from "../errors.js";
+import { asFault, isFault } from "../errors.js";
 import { sh } from "../quote.js";
 import type { Report } from "../remote/operations/converge.js";
 import type { Operation } from "../remote/operations/operation.js";
@@ -6,7 +6,6 @@ import type { Shell } from "../remote/process.js";
 import type { Outcome } from "../state/audit/write.js";
 import type { Progress } from "../ui/ui.js";
 import type { Action, Executor, OpenAction } from "./gate.js";
-import { type Rollback, rollBack } from "./rollback.js";
 import type { Session } from "./session.js";
 import { withProgress } from "./with-progress.js";
 
@@ -124,3 +123,26 @@ const resumable =
     if (!isFault(error) || error.next.includes(again)) throw error;
     throw error.with({ next: [again, ...error.next] });
   };
+
+interface Rollback {
+  title: string;
+  /** What it says is added to the fault. */
+  undo: () => Promise<string | undefined>;
+}
+
+/** Undoes changes in this order, until Ctrl-C; the fault that it returns says what became of each. */
+async function rollBack(session: Session, undos: Rollback[], error: unknown): Promise<unknown> {
+  const fault = asFault(error);
+  const why = [...fault.why];
+  for (const { title, undo } of undos) {
+    if (session.signal.aborted) break;
+    try {
+      const note = await withProgress(session.ui, `undo: ${title}`, undo);
+      why.push(`undone: ${title}${note ? `; ${note}` : ""}`);
+    } catch (trouble) {
+      const { message, why: reasons } = asFault(trouble);
+      why.push(`could not be undone: ${title}: ${[message, ...reasons].join(": ")}`);
+    }
+  }
+  return fault.with({ why });
+}

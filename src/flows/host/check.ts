@@ -32,7 +32,7 @@ const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
 function stoppedBy(fault: Fault): Check[] {
   const failed = fault.who === "trust" ? "ssh.key" : fault.fault === "unreachable" ? "ssh.reach" : "ssh.login";
   const at = sshChecks.indexOf(failed);
-  const left = [...sshChecks.slice(at + 1), "sudo", ...factChecks.map(({ id }) => id)];
+  const left = [...sshChecks.slice(at + 1), "sudo", ...Object.keys(factChecks)];
   return [
     ...sshChecks.slice(0, at).map((id) => ({ id, ...ok("passed") })),
     { id: failed, ...fail(reasonOf(fault), fault.next[0]) },
@@ -71,65 +71,41 @@ const ownRequirements: HostRequirements = {
   disk_min_mb: 200,
 };
 
-const factChecks: { id: string; judge: (facts: Facts, requires: HostRequirements) => Verdict }[] = [
-  {
-    id: "system.os",
-    judge: ({ os, os_version, os_name }, { systems }) =>
-      systems.includes(`${os} ${os_version}`)
-        ? ok(os_name)
-        : warn(`${os_name || "an unknown system"} is not a tested system`, `use one of ${systems.join(", ")}`),
+const factChecks: Record<string, (facts: Facts, requires: HostRequirements) => Verdict> = {
+  "system.os": ({ os, os_version, os_name }, { systems }) =>
+    systems.includes(`${os} ${os_version}`)
+      ? ok(os_name)
+      : warn(`${os_name || "an unknown system"} is not a tested system`, `use one of ${systems.join(", ")}`),
+  "system.arch": ({ arch }, requires) =>
+    requires.arch.includes(arch)
+      ? ok(arch)
+      : fail(`${arch} is not supported`, `use a machine of ${requires.arch.join(" or ")}`),
+  "system.systemd": ({ systemd }, requires) => {
+    if (systemd >= requires.systemd) return ok(`systemd ${systemd}`);
+    const why = systemd ? `systemd ${systemd} is too old` : "there is no systemd";
+    return fail(why, `systemd ${requires.systemd} or newer is needed`);
   },
-  {
-    id: "system.arch",
-    judge: ({ arch }, requires) =>
-      requires.arch.includes(arch)
-        ? ok(arch)
-        : fail(`${arch} is not supported`, `use a machine of ${requires.arch.join(" or ")}`),
+  "system.state": ({ system_state }) =>
+    system_state === "running"
+      ? ok("running")
+      : warn(`systemd says ${system_state || "nothing"}`, "systemctl --failed"),
+  memory: ({ memory_mb, memory_free_mb }, requires) => {
+    const free = `${memory_free_mb} MB free of ${memory_mb} MB`;
+    if (memory_free_mb >= requires.memory_mb) return ok(free);
+    return warn(free, `an agent needs about ${requires.memory_mb} MB`);
   },
-  {
-    id: "system.systemd",
-    judge: ({ systemd }, requires) =>
-      systemd >= requires.systemd
-        ? ok(`systemd ${systemd}`)
-        : fail(
-            systemd ? `systemd ${systemd} is too old` : "there is no systemd",
-            `systemd ${requires.systemd} or newer is needed`,
-          ),
+  disk: ({ disk_free_mb }, { disk_mb, disk_min_mb }) => {
+    const free = `${disk_free_mb} MB free for /home`;
+    if (disk_free_mb >= disk_mb) return ok(free);
+    return (disk_free_mb < disk_min_mb ? fail : warn)(free, `an agent needs about ${disk_mb} MB`);
   },
-  {
-    id: "system.state",
-    judge: ({ system_state }) =>
-      system_state === "running"
-        ? ok("running")
-        : warn(`systemd says ${system_state || "nothing"}`, "systemctl --failed"),
+  clock: ({ clock_ahead }) => {
+    const off = Math.abs(clock_ahead);
+    const seen = off <= 2 ? "agrees with ours" : `${off} s ${clock_ahead > 0 ? "ahead of" : "behind"} ours`;
+    if (off <= 30) return ok(seen);
+    return (off <= 300 ? warn : fail)(seen, "timedatectl set-ntp true");
   },
-  {
-    id: "memory",
-    judge: ({ memory_mb, memory_free_mb }, requires) => {
-      const free = `${memory_free_mb} MB free of ${memory_mb} MB`;
-      return memory_free_mb >= requires.memory_mb
-        ? ok(free)
-        : warn(free, `an agent needs about ${requires.memory_mb} MB`);
-    },
-  },
-  {
-    id: "disk",
-    judge: ({ disk_free_mb }, { disk_mb, disk_min_mb }) => {
-      const free = `${disk_free_mb} MB free for /home`;
-      if (disk_free_mb >= disk_mb) return ok(free);
-      return (disk_free_mb < disk_min_mb ? fail : warn)(free, `an agent needs about ${disk_mb} MB`);
-    },
-  },
-  {
-    id: "clock",
-    judge: ({ clock_ahead }) => {
-      const off = Math.abs(clock_ahead);
-      const seen = off <= 2 ? "agrees with ours" : `${off} s ${clock_ahead > 0 ? "ahead of" : "behind"} ours`;
-      if (off <= 30) return ok(seen);
-      return (off <= 300 ? warn : fail)(seen, "timedatectl set-ntp true");
-    },
-  },
-];
+};
 
 export const judge = (facts: Facts, requires = ownRequirements): Check[] =>
-  factChecks.map(({ id, judge }) => ({ id, ...judge(facts, requires) }));
+  Object.entries(factChecks).map(([id, judge]) => ({ id, ...judge(facts, requires) }));

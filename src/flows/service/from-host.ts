@@ -35,32 +35,20 @@ export async function requestFromHost(
 }
 
 function curlConfig({ method, url, headers, body }: ServiceQuery, timeout: number): string {
-  const settings: [string, string][] = [
+  const settings = [
     ["url", url.href],
     ["request", method],
     ["proto", "=http,https"],
     ["max-time", String(timeout / 1000)],
     ["max-filesize", String(maxBytes)],
     ["write-out", "\n%{http_code} %{redirect_url}"],
-    ...Object.entries(headers).map(([name, value]): [string, string] => ["header", `${name}: ${value}`]),
-    ...(body === undefined ? [] : [["data-raw", body] as [string, string]]),
+    ...Object.entries(headers).map(([name, value]) => ["header", `${name}: ${value}`]),
+    ...(body === undefined ? [] : [["data-raw", body]]),
   ];
-  return ["silent", "show-error", "globoff", ...settings.map(([name, value]) => `${name} = ${quoted(value)}`), ""].join(
-    "\n",
-  );
+  // A curl config has JSON's escapes for \ " \n \r \t; no setting has another control character.
+  const lines = settings.map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  return ["silent", "show-error", "globoff", ...lines, ""].join("\n");
 }
-
-const escapes: Record<string, string> = {
-  "\\": "\\\\",
-  '"': '\\"',
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\v": "\\v",
-};
-
-/** Inside double quotes a curl config has only these escapes. */
-const quoted = (text: string): string => `"${text.replace(/[\\"\n\r\t\v]/g, (char) => escapes[char] ?? char)}"`;
 
 function responseFrom(said: string): ServiceResponse {
   const at = said.lastIndexOf("\n");

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Fault } from "../../errors.js";
 
@@ -34,6 +35,8 @@ export async function listenOnLoopback(
   } catch (error) {
     throw unusablePort(port ?? 0, next, error as NodeJS.ErrnoException);
   }
+  // Accept errors such as too many open files: the system tells the client.
+  server.on("error", () => {});
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -44,16 +47,9 @@ export async function listenOnLoopback(
   };
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((listens, failed) => {
-    server.once("error", failed);
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => {
-      server.off("error", failed);
-      // Accept errors such as too many open files: the system tells the client.
-      server.on("error", () => {});
-      listens();
-    });
-  });
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen({ host: "127.0.0.1", port, exclusive: true });
+  await once(server, "listening");
 }
 
 function unusablePort(port: number, next: string, error: NodeJS.ErrnoException): Fault {
