@@ -75,7 +75,7 @@ export async function flow<T>(
   async function change<R>(title: string, work: Work<R> | HostChange, { undo }: { undo?: Undo<R> } = {}) {
     const executor = await open();
     if (!executor) {
-      if (typeof work !== "function") return gate.converge(action, work.root, work.operations);
+      if (typeof work !== "function") return gate.compare(work.root, work.operations);
       ui.note(`would ${title}`);
       return undefined;
     }

@@ -45,8 +45,8 @@ export interface Gate {
     work: (executor: Executor) => Promise<T>,
     judge?: (result: T) => Outcome,
   ): Promise<T | undefined>;
-  /** Applies the operations to a host; in a dry run only compares. */
-  converge(action: Action, root: Shell, operations: Operation[]): Promise<Report>;
+  /** What the operations would change on a host. */
+  compare(root: Shell, operations: Operation[]): Promise<Report>;
 }
 
 export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Setting): Gate {
@@ -110,10 +110,7 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     dryRun,
     open,
     pass,
-    async converge(action, root, operations) {
-      if (dryRun) return converge(root, operations, { mode: "check", signal });
-      return (await pass(action, (executor) => executor.converge(root, operations))) as Report;
-    },
+    compare: (root, operations) => converge(root, operations, { mode: "check", signal }),
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createGate, type Gate } from "../../src/flows/gate.js";
 import type { Connection } from "../../src/remote/connection.js";
+import type { Report } from "../../src/remote/operations/converge.js";
 import { dir, file, type Operation, run } from "../../src/remote/operations/operation.js";
 import { Secret } from "../../src/secret.js";
 import type { Ui } from "../../src/ui/ui.js";
@@ -38,7 +39,12 @@ const gate = (more: { dryRun?: boolean; signal?: AbortSignal } = {}): Gate =>
     signal: new AbortController().signal,
     ...more,
   });
-const apply = (operations: Operation[], more = {}) => gate(more).converge(action, connection.as("root"), operations);
+async function apply(operations: Operation[], more = {}): Promise<Report> {
+  const { dryRun, compare, pass } = gate(more);
+  const root = connection.as("root");
+  if (dryRun) return compare(root, operations);
+  return (await pass(action, (executor) => executor.converge(root, operations))) as Report;
+}
 const text = (path: string, content: string | Secret) => file(path, { owner: "root", mode: 0o600, content });
 
 describe("the change gate", () => {

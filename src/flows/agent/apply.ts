@@ -59,7 +59,7 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
   const action = { verb: options.verb, target: hostAndName(agent), summary };
   if (!session.gate.dryRun) return flow(session, action, (phases) => applyIn(phases, session, prepared, options));
   const { changesIn } = await import("../../agents/plan/differences.js");
-  const changes = changesIn(plan, await session.gate.converge(action, root, operationsOf(prepared, options)));
+  const changes = changesIn(plan, await session.gate.compare(root, operationsOf(prepared, options)));
   return { record: desired.record, changes, proofs: [] };
 }
 

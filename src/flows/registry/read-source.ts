@@ -76,12 +76,9 @@ async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterabl
 }
 
 async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-  const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // No shared agent: no connection stays open.
-    const headers = { "accept-encoding": "identity", "user-agent": "clm" };
-    request(url, { signal, agent: false, headers }, resolve).on("error", reject).end();
-  });
+  const { sendRequest } = await import("../service/send-request.js");
+  const headers = { "accept-encoding": "identity", "user-agent": "clm" };
+  const response = await sendRequest({ method: "GET", url, headers }, signal);
   response.on("error", () => {});
   mustBeItself(url, response);
   return response;

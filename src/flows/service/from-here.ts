@@ -1,22 +1,15 @@
-import { once } from "node:events";
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
+import type { IncomingMessage } from "node:http";
 import { maxBytes, type ServiceFailure, type ServiceQuery, type ServiceResponse } from "./query.js";
+import { sendRequest } from "./send-request.js";
 
 export async function requestFromHere(
-  { method, url, headers, body }: ServiceQuery,
+  query: ServiceQuery,
   signal: AbortSignal,
   timeout: number,
 ): Promise<ServiceResponse | ServiceFailure> {
   const late = AbortSignal.timeout(timeout);
-  const { request } = url.protocol === "https:" ? https : http;
   try {
-    // No shared agent: no connection stays open.
-    const asked = request(url, { method, headers, agent: false, signal: AbortSignal.any([signal, late]) });
-    asked.end(body);
-    const [answer] = (await once(asked, "response")) as [IncomingMessage];
-    // An error while the body is read, without a listener, would end the program.
-    asked.on("error", () => {});
+    const answer = await sendRequest(query, AbortSignal.any([signal, late]));
     const text = await bodyOf(answer);
     if (text === undefined) return { trouble: "too-long" };
     const { location } = answer.headers;

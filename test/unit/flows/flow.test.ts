@@ -39,7 +39,7 @@ async function run(verb: (phases: Phases, log: Log) => Promise<unknown>, { dryRu
         },
       };
     },
-    async converge() {
+    async compare() {
       events.push("compare");
       return report;
     },

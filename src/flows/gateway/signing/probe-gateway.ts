@@ -1,9 +1,8 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
 import { type CoveredHeaders, type Signer, signedHeaders } from "../../../gateway/signing/sign.js";
 import { objectFrom } from "../../../text/json-object.js";
+import { sendRequest } from "../../service/send-request.js";
 
 export interface GatewayProbe {
   /** Models that the key may use. */
@@ -32,11 +31,8 @@ export async function probeGateway({ signer, to, covered, now, signal }: ProbeOp
   let status: number | undefined;
   let body: string;
   try {
-    const answer = await new Promise<IncomingMessage>((done, failed) => {
-      const send = to.protocol === "https:" ? httpsRequest : httpRequest;
-      const options = { headers: signedHeaders(signer.secret, toSign), signal: either };
-      send(new URL(url, to), options, done).on("error", failed).end();
-    });
+    const headers = signedHeaders(signer.secret, toSign);
+    const answer = await sendRequest({ method: "GET", url: new URL(url, to), headers }, either);
     status = answer.statusCode;
     const tooMuch = () => new Fault("bad-input", `its answer is larger than ${mostBytes / 1e6} MB`);
     body = String(await readAll(answer, { signal: either, maxBytes: mostBytes, tooMuch }));
