@@ -47,7 +47,7 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
 };
 
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
-  const { ui, configDir, env, now, signal, argv, stdin } = setting;
+  const { ui, configDir, env, now, signal, argv } = setting;
   const trust = trustIn(configDir);
   const clock = new PromptClock();
   const connectOptions: ConnectOptions = {
@@ -63,13 +63,7 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
   const lock = { what: `clm ${argv.slice(0, 2).join(" ")}`, signal };
   try {
     return await work({
-      ui,
-      configDir,
-      env,
-      now,
-      signal,
-      argv,
-      stdin,
+      ...setting,
       trust,
       connectOptions,
       pool,

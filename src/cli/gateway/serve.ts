@@ -1,10 +1,11 @@
-import { errorOf } from "../../errors.js";
+import { errorOf, Fault } from "../../errors.js";
 import { settingsFor } from "../../flows/gateway/config.js";
 import { defaultGatewayUrl } from "../../flows/gateway/defaults.js";
-import { promptUntilReady } from "../../flows/gateway/prompt-until-ready.js";
 import { type GatewayEvent, serveGateway } from "../../flows/gateway/serve.js";
 import { withSession } from "../../flows/session.js";
+import { withMembers } from "../../text/with-members.js";
 import { jsonLine } from "../../ui/format.js";
+import type { Ui } from "../../ui/ui.js";
 import type { Context, Handler } from "../command.js";
 import type { serve } from "./commands.js";
 
@@ -22,6 +23,21 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
   );
   return 0;
 };
+
+/** Prompts for passwords until the gateway is ready, and never after: a request would wait for an answer that may not come. */
+function promptUntilReady(ui: Ui): { ui: Ui; ready(): void } {
+  let isReady = false;
+  const askSecret: Ui["askSecret"] = (question) => {
+    if (!isReady) return ui.askSecret(question);
+    throw new Fault("needs-answer", `no prompt while the gateway serves: ${question.message}`, {
+      next: "clm gateway serve",
+    });
+  };
+  const ready = () => {
+    isReady = true;
+  };
+  return { ui: withMembers(ui, { askSecret }), ready };
+}
 
 /** Prints an event: a sentence for a person, one line of JSON for a program. */
 function tell(clm: Context, happening: GatewayEvent): void {

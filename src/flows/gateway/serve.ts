@@ -13,7 +13,9 @@ import { Refusal } from "../../gateway/request/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
 import { Nonces } from "../../gateway/signing/nonces.js";
 import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
+import { run } from "../../remote/run.js";
 import { openSubdirectory } from "../../state/config-dir.js";
+import type { Host } from "../../state/hosts.js";
 import { type Lock, LockHeld, withLock } from "../../state/lock.js";
 import { defined } from "../../text/defined.js";
 import type { Session } from "../session.js";
@@ -22,7 +24,6 @@ import { isLoopback, type Settings } from "./config.js";
 import { signatureCovers } from "./covered-headers.js";
 import { servedFleet } from "./fleet.js";
 import { livePrices } from "./prices.js";
-import { reachHosts } from "./reach-hosts.js";
 import { redactor } from "./redactor.js";
 import { type HostEvent, upstreamPoolsFor } from "./upstream-pools.js";
 
@@ -104,6 +105,24 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
   }
   tell({ event: "stopped" });
   lock.mustBeMine();
+}
+
+/**
+ * Connects to every host with an agent before the first request: passwords are asked for now, and no request waits for a
+ * handshake. A host that does not answer is warned about, and tried again when it is needed.
+ */
+async function reachHosts({ hosts, pool, signal, ui }: Session): Promise<void> {
+  const reach = async (host: Host) => {
+    const connection = await pool.connect(host);
+    if (host.sudo === "password") await run(connection.as("root"), "true", { timeout: 30_000, signal });
+  };
+  const warn = (error: unknown) => {
+    signal.throwIfAborted();
+    const { message, code } = asFault(error);
+    ui.warn(`${message} [${code}]`);
+  };
+  const used = hosts.read().hosts.filter(({ agents }) => Object.keys(agents).length > 0);
+  await Promise.all(used.map((host) => reach(host).catch(warn)));
 }
 
 /** Callers see only the refusal; its cause is for the gateway's own output. */

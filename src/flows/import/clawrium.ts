@@ -1,16 +1,20 @@
+import { join } from "node:path";
 import { loadType } from "../../agents/manifest/registry.js";
+import { pin } from "../../remote/host-keys/pins.js";
 import { Secret } from "../../secret.js";
+import { writeAtomic } from "../../state/atomic-file.js";
+import { openSubdirectory } from "../../state/config-dir.js";
+import type { Store } from "../../state/store.js";
 import { providerTypes } from "../provider/types.js";
 import type { Session } from "../session.js";
 import { backUp } from "./backup.js";
 import type { ConvertedFleet, ImportRow } from "./clawrium/conversion.js";
-import { convertFleet } from "./clawrium/convert-fleet.js";
+import { convertFleet, keyFile } from "./clawrium/convert-fleet.js";
 import { readFleet } from "./clawrium/read-fleet.js";
 import { type Compared, compareAgents } from "./compare.js";
 import { type ContactedHost, contactHosts } from "./contact-hosts.js";
 import { type ImportPlan, planImport } from "./import-plan.js";
 import { findSource, keysIn, type Source } from "./source.js";
-import { writeFleet } from "./write-fleet.js";
 
 export interface ImportOptions {
   /** Clawrium's directory; by default the most likely one. */
@@ -92,6 +96,44 @@ function planNow(session: Session, fleet: ConvertedFleet, { inPlace, foreign }: 
     keys: keysIn(session.configDir),
   };
   return planImport(fleet, present, inPlace);
+}
+
+/** hosts.json goes last: until then there is no new host, and the same command finishes an interrupted run. */
+async function writeFleet(
+  session: Session,
+  plan: ImportPlan,
+  contacted: ContactedHost[],
+  source: Source,
+): Promise<void> {
+  const { configDir, secrets, providers, hosts } = session;
+  for (const [keyId, text] of Object.entries(plan.keys)) {
+    const path = join(configDir, keyFile(keyId));
+    openSubdirectory(join(configDir, "keys"), keyId);
+    writeAtomic(path, text, { mode: 0o600 });
+  }
+  for (const [alias, key] of contacted.flatMap(({ approved }) => [...approved])) await pin(configDir, alias, key);
+  if (plan.secrets.length > 0 || plan.gone.length > 0) await secrets.adopt(plan.secrets, plan.gone);
+  await writeInto(providers, { providers: {} }, source.foreign["providers.json"], (content) => ({
+    ...content,
+    providers: { ...content.providers, ...plan.providers },
+  }));
+  await writeInto(hosts, { hosts: [] }, source.foreign["hosts.json"], (fleet) => ({
+    ...fleet,
+    hosts: [
+      ...fleet.hosts.map((host) => ({ ...host, agents: { ...host.agents, ...plan.agents[host.name] } })),
+      ...contacted.map(({ host }) => host),
+    ],
+  }));
+}
+
+async function writeInto<T extends object>(
+  store: Store<T>,
+  empty: T,
+  foreign: string | undefined,
+  change: (content: T) => T,
+): Promise<void> {
+  if (foreign !== undefined) await store.replaceForeign(change(empty), foreign);
+  else await store.update(change);
 }
 
 function summaryOf({ hosts, agents, providers }: ImportPlan): string {

@@ -76,7 +76,7 @@ async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterabl
 }
 
 async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-  const { sendRequest } = await import("../service/send-request.js");
+  const { sendRequest } = await import("../service/from-here.js");
   const headers = { "accept-encoding": "identity", "user-agent": "clm" };
   const response = await sendRequest({ method: "GET", url, headers }, signal);
   response.on("error", () => {});

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from "node:http";
+import { once } from "node:events";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
 import { maxBytes, type ServiceFailure, type ServiceQuery, type ServiceResponse } from "./query.js";
-import { sendRequest } from "./send-request.js";
 
 export async function requestFromHere(
   query: ServiceQuery,
@@ -18,6 +19,20 @@ export async function requestFromHere(
     signal.throwIfAborted();
     return late.aborted ? { trouble: "timeout" } : failureOf(error as NodeJS.ErrnoException);
   }
+}
+
+/** Rejects with Node's error. */
+export async function sendRequest(
+  { method, url, headers, body }: ServiceQuery,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { request } = url.protocol === "https:" ? https : http;
+  // No shared agent: no connection stays open.
+  const asked = request(url, { method, headers, agent: false, signal });
+  // An error while the body is read, without a listener, would end the program.
+  asked.on("error", () => {}).end(body);
+  const [answer] = await once(asked, "response");
+  return answer;
 }
 
 async function bodyOf(answer: IncomingMessage): Promise<string | undefined> {

@@ -2,7 +2,7 @@ import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
 import { type CoveredHeaders, type Signer, signedHeaders } from "../../../gateway/signing/sign.js";
 import { objectFrom } from "../../../text/json-object.js";
-import { sendRequest } from "../../service/send-request.js";
+import { sendRequest } from "../../service/from-here.js";
 
 export interface GatewayProbe {
   /** Models that the key may use. */

@@ -1,4 +1,4 @@
-import type { ChannelOutcome, ChannelReply, ChannelState } from "../../../agents/handoff/store.js";
+import type { ChannelReply, ChannelState } from "../../../agents/handoff/store.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { own } from "../../../text/own-property.js";
@@ -38,51 +38,48 @@ export function inTheWay(
 }
 
 /** Any other outcome is that of another request. */
-export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ...said }: ChannelReply): Fault {
+export function failureIn(asked: ChannelHandoff, { ended, error, ...said }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;
-  const replaced = () =>
-    new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
-      why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
-      next: again(asked, channel),
-    });
-  const told: Partial<Record<ChannelOutcome, () => Fault>> = {
-    failed: () =>
-      new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
+  switch (ended) {
+    case "failed":
+      return new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
         why: error ?? "it does not say why",
         next: afterError(asked, error ?? ""),
         data: { error },
-      }),
-    "timed-out": () =>
-      new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
+      });
+    case "timed-out":
+      return new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
         why: "the request was withdrawn: nothing will happen later",
         next: `clm agent doctor ${ref}`,
-      }),
-    "left-pending": () =>
-      new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
+      });
+    case "left-pending":
+      return new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
         why: "somebody else made it, so it was left: the agent may take it up later",
         next: [again(asked, channel), `clm agent doctor ${ref}`],
-      }),
-    "in-use": () =>
-      new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
+      });
+    case "in-use":
+      return new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
         why: [
           error ?? "its database is locked",
           `when it was last seen, the request for session ${session} was ${said.state}`,
         ],
         next: [again(asked, channel), `clm agent doctor ${ref}`],
         data: { state: said.state },
-      }),
-    stuck: () =>
-      new Fault(
-        "remote-timeout",
-        `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`,
-        {
-          why: [neverGivenUp(asked), "until it is reset, this session can be handed to no channel"],
-          next: again(asked, channel, ["--reset"]),
-        },
-      ),
-  };
-  return (told[ended] ?? replaced)();
+      });
+    case "stuck": {
+      const what = `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`;
+      return new Fault("remote-timeout", what, {
+        why: [neverGivenUp(asked), "until it is reset, this session can be handed to no channel"],
+        next: again(asked, channel, ["--reset"]),
+      });
+    }
+    default:
+      return new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
+        why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
+        next: again(asked, channel),
+      });
+  }
 }
 
 function afterError({ agent, resolved, channel }: ChannelHandoff, error: string): string {
