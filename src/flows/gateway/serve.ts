@@ -45,7 +45,12 @@ export async function serveGateway(session: Session, serving: ServeOptions): Pro
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
   await withLock(session.configDir, "gateway", lock, serve).catch((error) => {
-    throw error instanceof LockHeld && error.lock === "gateway" ? another(error) : error;
+    if (!(error instanceof LockHeld) || error.lock !== "gateway") throw error;
+    throw new Fault("locked", "another gateway is running with this config directory", {
+      why: error.why[0] ?? [],
+      next: "clm gateway serve   # after stopping that one",
+      data: error.data,
+    });
   });
 }
 
@@ -139,9 +144,7 @@ async function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
   while (!signal.aborted && lock.stillMine()) await sleep(lockInterval, undefined, { signal }).catch(() => {});
 }
 
-type Tls = { cert: Buffer; key: Buffer } | undefined;
-
-async function tlsOf({ tls }: Settings): Promise<Tls> {
+async function tlsOf({ tls }: Settings) {
   if (!tls) return undefined;
   const read = (path: string) =>
     readFile(path).catch((error: Error) => {
@@ -153,7 +156,11 @@ async function tlsOf({ tls }: Settings): Promise<Tls> {
 // More than tools need, and few enough that strangers cannot fill the memory.
 const maxConnections = 1000;
 
-async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promise<Gateway> {
+async function listen(
+  parts: GatewayParts,
+  settings: Settings,
+  tls: Awaited<ReturnType<typeof tlsOf>>,
+): Promise<Gateway> {
   const { address, port, drain, silence, firstByte, total, logBodies, answerBytes, streamBytes } = settings;
   const times = { drain: drain * 1000, silence: silence * 1000, firstByte: firstByte * 1000, total: total * 1000 };
   try {
@@ -192,10 +199,3 @@ function notOpened({ address, port, tls }: Settings, error: NodeJS.ErrnoExceptio
     cause: error,
   });
 }
-
-const another = ({ why, data }: Fault): Fault =>
-  new Fault("locked", "another gateway is running with this config directory", {
-    why: why[0] ?? [],
-    next: "clm gateway serve   # after stopping that one",
-    data,
-  });

@@ -1,7 +1,6 @@
 import type { ChangeReply, ChangeRequest } from "../../agents/handoff/store.js";
 import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
-import type { Agent } from "../../state/agents.js";
 import { runHostProgram } from "../agent/run-host-program.js";
 import type { AgentTarget } from "../agent/target.js";
 import type { Session } from "../session.js";
@@ -16,7 +15,8 @@ export async function changeSessions(
   request: ChangeRequest,
   signal = session.signal,
 ): Promise<ChangeReply> {
-  const { agent, resolved } = target;
+  const { resolved } = target;
+  const { name, host, ref } = target.agent;
   const store = await capability(resolved.manifest, "handoff");
   const program = store.change(request, resolved.paths);
   let reply: ChangeReply = {};
@@ -26,20 +26,20 @@ export async function changeSessions(
     signal,
   }))
     reply = answer;
-  if (reply.absent) throw noDatabase(agent);
-  if (reply.fault !== undefined) throw refused(agent, reply);
+  const { absent, fault, why = `on ${host.name}` } = reply;
+  if (absent) {
+    throw new Fault("not-ready", `${name} has no session database to write a conversation to`, {
+      why: "the agent creates it with its first conversation; nothing was changed",
+      next: `clm chat ${ref} --once hello`,
+    });
+  }
+  if (fault !== undefined) {
+    const kind = fault === "unwritable" ? "remote-failed" : "conflict";
+    throw new Fault(kind, `the sessions of ${name} could not be changed`, {
+      why,
+      next: `clm agent doctor ${ref}`,
+      data: { reason: fault },
+    });
+  }
   return reply;
 }
-
-const noDatabase = ({ name, ref }: Agent): Fault =>
-  new Fault("not-ready", `${name} has no session database to write a conversation to`, {
-    why: "the agent creates it with its first conversation; nothing was changed",
-    next: `clm chat ${ref} --once hello`,
-  });
-
-const refused = ({ name, host, ref }: Agent, { fault, why }: ChangeReply): Fault =>
-  new Fault(fault === "unwritable" ? "remote-failed" : "conflict", `the sessions of ${name} could not be changed`, {
-    why: why ?? `on ${host.name}`,
-    next: `clm agent doctor ${ref}`,
-    data: { reason: fault },
-  });

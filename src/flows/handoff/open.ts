@@ -33,7 +33,10 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
   const { messages: rows = [], planted, behind = 0 } = await settle(session, target, handoff, moved);
   if (!hasArrived(transcriptFrom(rows), moved)) {
     // The conversation continued, or an earlier run removed the note: clm must not remove the session's later content.
-    if (!planted || behind > 0) throw changed(target.agent, id);
+    if (!planted || behind > 0) {
+      const what = `${id} of ${target.agent.name} is not what was handed over any more`;
+      throw new Fault("conflict", what, { data: { reason: "changed" } });
+    }
     await forget(session, handoff);
     throw new Fault("integrity", `the session of ${to.agent} is not what was handed over`, {
       why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was removed again"],
@@ -117,9 +120,6 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
 }
 
 const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
-
-const changed = ({ name }: Agent, id: string): Fault =>
-  new Fault("conflict", `${id} of ${name} is not what was handed over any more`, { data: { reason: "changed" } });
 
 /** A session that was removed or changed on the target meanwhile cannot be finished. */
 const goneIs =

@@ -28,29 +28,28 @@ export async function summaryOf(session: Session, target: HandoffTarget, id: str
 
 /** The pieces to summarise; a fault when they are too many or the model is too small. */
 export function piecesFor(target: HandoffTarget, { older }: Split): string[] {
+  const { agent, context, resolved } = target;
   // The request and the summary so far are in the same message. In bytes: a character is at least one.
-  const window = Math.floor((roomIn(target.context ?? 0) * bytesPerToken) / 2);
-  const longest = Math.min(
-    window,
-    (target.resolved.manifest.api.chat?.max_length ?? window) - summaryLength(target) - 1000,
-  );
-  if (longest < 200) throw tooSmall(target);
+  const window = Math.floor((roomIn(context ?? 0) * bytesPerToken) / 2);
+  const maxLength = resolved.manifest.api.chat?.max_length ?? window;
+  const longest = Math.min(window, maxLength - summaryLength(target) - 1000);
+  if (longest < 200) {
+    throw new Fault("bad-input", `the model of ${agent.name} is too small to summarise anything`, {
+      why: `its window holds ${context} tokens; --fit trim leaves out what does not fit`,
+      data: { context },
+    });
+  }
   const pieces = piecesOf(older, longest);
-  if (pieces.length > mostPieces) throw tooMuch(target, pieces.length);
-  return pieces;
+  if (pieces.length <= mostPieces) return pieces;
+  throw new Fault(
+    "bad-input",
+    `${agent.name} would have to read ${pieces.length} times to summarise what does not fit`,
+    {
+      why: `more than ${mostPieces} times is not tried; --only-last takes less, --fit trim leaves it out`,
+      data: { pieces: pieces.length },
+    },
+  );
 }
 
 /** In bytes. */
 const summaryLength = ({ context = 0 }: HandoffTarget): number => summaryRoom(roomIn(context)) * bytesPerToken;
-
-const tooSmall = ({ agent, context }: HandoffTarget): Fault =>
-  new Fault("bad-input", `the model of ${agent.name} is too small to summarise anything`, {
-    why: `its window holds ${context} tokens; --fit trim leaves out what does not fit`,
-    data: { context },
-  });
-
-const tooMuch = ({ agent }: HandoffTarget, pieces: number): Fault =>
-  new Fault("bad-input", `${agent.name} would have to read ${pieces} times to summarise what does not fit`, {
-    why: `more than ${mostPieces} times is not tried; --only-last takes less, --fit trim leaves it out`,
-    data: { pieces },
-  });

@@ -28,7 +28,12 @@ export async function mustTakeOver(
   const target = await mustTakeItsKey(session, agent);
   const store = await capability(target.resolved.manifest, "handoff");
   const { missing = [] } = await changeSessions(session, target, { verb: "look", id: "" });
-  if (missing.length > 0) throw unknownShape(agent, missing);
+  if (missing.length > 0) {
+    throw new Fault("unsupported", `clm cannot write to the session database of ${agent.name}`, {
+      why: `it has no ${missing.join(", ")}`,
+      next: `clm agent show ${agent.ref}`,
+    });
+  }
   const providers = session.providers.read();
   const model = modelOf(providers, agent.record);
   const type = providers.providers[agent.record.provider ?? ""]?.type;
@@ -63,9 +68,3 @@ async function mustTakeItsKey(session: Session, agent: Agent): Promise<AgentTarg
     data: { status },
   });
 }
-
-const unknownShape = ({ name, ref }: Agent, missing: string[]): Fault =>
-  new Fault("unsupported", `clm cannot write to the session database of ${name}`, {
-    why: `it has no ${missing.join(", ")}`,
-    next: `clm agent show ${ref}`,
-  });

@@ -66,20 +66,20 @@ export async function execOnHosts(
     }
   }
 
-  async function askAndTell(host: Host): Promise<HostResult> {
-    const answer = await ask(host);
-    listener.answer?.(answer);
-    return answer;
-  }
-
   const names = hosts.map(({ name }) => name);
   const action = {
     verb: "host exec",
     target: names.join(","),
     summary: `run ${programOf(command)} on ${names.join(", ")}`,
   };
+  const askAll = () =>
+    atMost(parallel, hosts, async (host) => {
+      const answer = await ask(host);
+      listener.answer?.(answer);
+      return answer;
+    });
   // A prompt that was declined ends it without waiting for the other hosts.
-  return (await session.gate.pass(action, () => Promise.all(atMost(parallel, hosts, askAndTell)), outcomeOf)) ?? [];
+  return (await session.gate.pass(action, () => Promise.all(askAll()), outcomeOf)) ?? [];
 }
 
 /** Signals do not reach a root process, so the command ends when stdin does: clm stopped or the connection was lost. */

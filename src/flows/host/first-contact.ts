@@ -54,7 +54,9 @@ export async function connectFirstTime(
       const known = alias === target.name ? (approval.known ?? []) : [];
       const mustAsk = !approval.acceptNew && !known.some((old) => sameKey(old, key));
       if (mustAsk && !session.ui.interactive) {
-        throw alias === target.name ? withFingerprintOption(session, error, key) : error;
+        // The typed command, completed with the fingerprint.
+        const next = sh`clm ${session.argv} --fingerprint ${fingerprint(key.blob)}`;
+        throw alias === target.name ? error.with({ next }) : error;
       }
       if (mustAsk) await askApproval(session, alias, key, known);
       approved.set(alias, key);
@@ -62,10 +64,6 @@ export async function connectFirstTime(
     }
   }
 }
-
-/** Adds the typed command, completed with the fingerprint, as the next step. */
-const withFingerprintOption = ({ argv }: Session, fault: Fault, key: HostKey): Fault =>
-  fault.with({ next: sh`clm ${argv} --fingerprint ${fingerprint(key.blob)}` });
 
 async function askApproval({ ui }: Session, alias: string, key: HostKey, known: HostKey[]): Promise<void> {
   for (const old of known) ui.note(`pinned for ${alias} so far:\n  ${old.type} ${fingerprint(old.blob)}`);

@@ -22,11 +22,21 @@ export interface Source extends Texts {
 export function findSource({ configDir, env }: Pick<Session, "configDir" | "env">, from?: string): Source | undefined {
   const directory = resolve(from ?? likelySource(configDir, env));
   const there = textsIn(directory);
-  if (there["hosts.json"] === undefined) throw nothingThere(directory);
+  if (there["hosts.json"] === undefined) {
+    throw new Fault("not-found", `${directory} has no files of Clawrium's`, {
+      why: "it has no hosts.json",
+      next: "clm import clawrium --from DIRECTORY",
+      data: { directory },
+    });
+  }
   const inPlace = sameFile(directory, configDir);
   if (!isForeign("hosts.json", there["hosts.json"])) {
     if (inPlace) return undefined;
-    throw ours(directory);
+    throw new Fault("bad-input", `${directory} is a config directory of clm`, {
+      why: "its hosts.json was written by clm",
+      next: "clm host list",
+      data: { directory },
+    });
   }
   if (!inPlace) return { directory, inPlace, files: there, foreign: {}, keys: keysIn(directory) };
 
@@ -99,17 +109,3 @@ function sameFile(...paths: [string, string]): boolean {
   const [one, other] = paths.map((path) => statSync(path, { throwIfNoEntry: false }));
   return one !== undefined && one.dev === other?.dev && one.ino === other.ino;
 }
-
-const nothingThere = (directory: string): Fault =>
-  new Fault("not-found", `${directory} has no files of Clawrium's`, {
-    why: "it has no hosts.json",
-    next: "clm import clawrium --from DIRECTORY",
-    data: { directory },
-  });
-
-const ours = (directory: string): Fault =>
-  new Fault("bad-input", `${directory} is a config directory of clm`, {
-    why: "its hosts.json was written by clm",
-    next: "clm host list",
-    data: { directory },
-  });

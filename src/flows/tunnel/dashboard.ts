@@ -1,7 +1,9 @@
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Dashboard,
   dashboardOf,
+  dashboardWords,
   holderScript,
   isHeld,
   roomIn,
@@ -10,19 +12,23 @@ import {
 import { loadManifests } from "../../agents/manifest/registry.js";
 import { takenPorts } from "../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { transientUnit } from "../../agents/plan/transient-unit.js";
 import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
 import { Fault } from "../../errors.js";
 import { askHost } from "../../remote/ask-host.js";
+import type { Connection } from "../../remote/connection.js";
 import { ask } from "../../remote/http.js";
+import { commandFor } from "../../remote/stdin-script.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import { agentId, hostAndName } from "../../state/agents.js";
+import { LineReader } from "../../text/line-reader.js";
+import { leashOn } from "../agent/exec/leash.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
 import { type AgentTarget, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { withProgress } from "../with-progress.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
 import type { TunnelEndpoint } from "./port-forwarder.js";
-import { runDashboard } from "./run-dashboard.js";
 
 /** Runs the agent's dashboard on its host and forwards a local port to it until stopped. */
 export async function tunnelToDashboard(
@@ -81,6 +87,63 @@ async function dashboardEndpoint(session: Session, target: AgentTarget): Promise
     return { connection, open: () => page.open(), ended: serving.ended, close: () => serving.end() };
   });
 }
+
+/**
+ * Starts the dashboard as the agent's user, in the sandbox of its service. `ended` resolves with the reason when it ends
+ * by itself or with the connection, `end` when the host reports that it is gone, or is lost.
+ */
+async function runDashboard(
+  session: Session,
+  connection: Connection,
+  target: AgentTarget,
+  { dashboard, port, onLine }: { dashboard: Dashboard; port: number; onLine: (line: string) => void },
+) {
+  const { resolved } = target;
+  const leash = await leashOn(session, connection, [target]);
+  try {
+    const unit = leash.unit();
+    const words = dashboardWords(resolved, dashboard, port);
+    const run = transientUnit({ resolved, unit, sign: leash.sign, env: leash.hasEnv(target), streams: "pipe", words });
+    const process = await connection.as("root").spawn(commandFor(`${run}\n`));
+    process.stdin.end(`${run}\n`);
+    const last = lastLines([process.stdout, process.stderr], onLine);
+    const gone = process.done.then(
+      ({ code }) => notServing(target, last(), code),
+      (fault: Fault) => fault,
+    );
+    return { unit, ended: gone, end: () => leash.end("stop") };
+  } catch (error) {
+    await leash.end("stop");
+    throw error;
+  }
+}
+
+// Bytes.
+const longestLine = 16_384;
+
+function lastLines(streams: Readable[], onLine: (line: string) => void): () => string[] {
+  const kept: string[] = [];
+  for (const input of streams) {
+    const reader = new LineReader(
+      (line) => {
+        if (line.trim() === "") return;
+        onLine(line);
+        kept.push(line.trim());
+        if (kept.length > 3) kept.shift();
+      },
+      { maxBytes: longestLine },
+    );
+    input.on("error", () => {});
+    input.on("data", (chunk: Buffer) => reader.push(chunk)).on("end", () => reader.end());
+  }
+  return () => kept;
+}
+
+const notServing = ({ agent, resolved }: AgentTarget, said: string[], code: number | null): Fault =>
+  new Fault("remote-failed", `the dashboard of ${resolved.name} on ${agent.host.name} ended`, {
+    why: said.length > 0 ? said : `it ended with ${code ?? "a signal"}`,
+    next: `clm agent doctor ${resolved.ref}`,
+  });
 
 async function freePort(
   { configDir }: Session,

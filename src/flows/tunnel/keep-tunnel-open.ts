@@ -11,11 +11,6 @@ export type TunnelEvent =
   | { event: "back"; port: number }
   | { event: "closed" };
 
-interface Pauses {
-  first: number;
-  longest: number;
-}
-
 // Milliseconds. An endpoint that is lost sooner than this counts as a repeated failure.
 const brief = 10_000;
 
@@ -26,7 +21,7 @@ export interface TunnelOptions {
   tell: (event: TunnelEvent) => void;
   signal: AbortSignal;
   /** Milliseconds between two attempts to reconnect. */
-  pauses?: Pauses;
+  pauses?: { first: number; longest: number };
   /** Milliseconds a client waits while the tunnel is down. */
   timeout?: number;
 }
@@ -47,12 +42,34 @@ export async function keepTunnelOpen(options: TunnelOptions): Promise<void> {
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const forwarder = new PortForwarder(timeout);
   const listener = await listenOnLoopback(local, (socket) => void forwarder.forward(socket));
+  const { port } = listener;
+
+  /** Without a reason only a client failed. If the first attempt succeeds, the tunnel was never lost. */
+  async function reconnect(why: Fault | undefined, firstPause: number): Promise<TunnelEndpoint> {
+    let reported = why?.message;
+    if (why) tell({ event: "lost", why });
+    for (let pause = firstPause; ; pause = Math.min(Math.max(pause * 2, pauses.first), pauses.longest)) {
+      if (pause > 0) await sleep(pause, undefined, { signal });
+      try {
+        const endpoint = await connect();
+        if (reported !== undefined) tell({ event: "back", port });
+        return endpoint;
+      } catch (error) {
+        signal.throwIfAborted();
+        const fault = asFault(error);
+        if (!temporary.includes(fault.fault)) throw fault;
+        if (fault.message !== reported) tell({ event: reported === undefined ? "lost" : "waiting", why: fault });
+        reported = fault.message;
+      }
+    }
+  }
+
   let endpoint: TunnelEndpoint | undefined;
   let opened = false;
   try {
     endpoint = await connect();
     forwarder.setEndpoint(endpoint);
-    tell({ event: "open", port: listener.port });
+    tell({ event: "open", port });
     opened = true;
     for (let failures = 0; !signal.aborted; ) {
       const since = Date.now();
@@ -64,7 +81,7 @@ export async function keepTunnelOpen(options: TunnelOptions): Promise<void> {
       // A dashboard that crashes at once, for example, must not be restarted in a tight loop.
       failures = Date.now() - since < brief ? failures + 1 : 0;
       const pause = failures > 1 ? Math.min(pauses.first * 2 ** (failures - 2), pauses.longest) : 0;
-      endpoint = await reconnect({ ...options, pauses }, { port: listener.port, why: why ?? undefined, pause });
+      endpoint = await reconnect(why ?? undefined, pause);
       forwarder.setEndpoint(endpoint);
     }
   } catch (error) {
@@ -77,37 +94,3 @@ export async function keepTunnelOpen(options: TunnelOptions): Promise<void> {
     if (opened) tell({ event: "closed" });
   }
 }
-
-interface Loss {
-  /** The local port. */
-  port: number;
-  /** Unknown when only a client's attempt failed. */
-  why: Fault | undefined;
-  /** Milliseconds before the first attempt. */
-  pause: number;
-}
-
-/** A failed client alone is not reported: if the first attempt succeeds, the tunnel was never lost. */
-async function reconnect(
-  { connect, tell, signal, pauses }: TunnelOptions & { pauses: Pauses },
-  loss: Loss,
-): Promise<TunnelEndpoint> {
-  let reported = loss.why?.message;
-  if (loss.why) tell({ event: "lost", why: loss.why });
-  for (let { pause } = loss; ; pause = longer(pause, pauses)) {
-    if (pause > 0) await sleep(pause, undefined, { signal });
-    try {
-      const endpoint = await connect();
-      if (reported !== undefined) tell({ event: "back", port: loss.port });
-      return endpoint;
-    } catch (error) {
-      signal.throwIfAborted();
-      const fault = asFault(error);
-      if (!temporary.includes(fault.fault)) throw fault;
-      if (fault.message !== reported) tell({ event: reported === undefined ? "lost" : "waiting", why: fault });
-      reported = fault.message;
-    }
-  }
-}
-
-const longer = (pause: number, { first, longest }: Pauses): number => Math.min(Math.max(pause * 2, first), longest);

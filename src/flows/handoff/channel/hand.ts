@@ -82,14 +82,9 @@ export async function handToChannel(
 
 async function readState(session: Session, target: AgentTarget, id?: string): Promise<ChannelState> {
   let before: ChannelState | undefined;
-  const look = {
-    verb: "look",
-    ...(id && { session: id }),
-    without: unfinishedSessions(session, target.agent),
-  } as const;
-  for await (const said of askForChannel(session, target, look)) {
-    before ??= said.session;
-  }
+  const without = unfinishedSessions(session, target.agent);
+  const look: ChannelRequest = { verb: "look", ...(id && { session: id }), without };
+  for await (const said of askForChannel(session, target, look)) before ??= said.session;
   session.signal.throwIfAborted();
   if (!before) throw new Fault("not-found", `${target.agent.name} has no session yet`);
   return before;

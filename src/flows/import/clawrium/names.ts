@@ -38,7 +38,10 @@ export function hostNames(hosts: OldHost[], chosen: string[]): HostName[] {
   const taken = new Set<string>();
   const names = words.map((word, index) => {
     const name = byWord.get(word);
-    if (name && taken.has(name)) throw twice(name, hosts[index]);
+    if (name && taken.has(name)) {
+      const why = `one of them is ${hosts[index]?.hostname}`;
+      throw new Fault("bad-input", `two hosts would be called ${name}`, { why });
+    }
     if (name) taken.add(name);
     return name;
   });
@@ -50,6 +53,3 @@ function choiceFrom(text: string): [old: string, name: HostName] {
   if (at > 0) return [text.slice(0, at), hostNameFrom(text.slice(at + 1))];
   throw new Fault("bad-input", `'${text}' does not name a host`, { why: "it is written --host OLD=NAME" });
 }
-
-const twice = (name: string, host: OldHost | undefined): Fault =>
-  new Fault("bad-input", `two hosts would be called ${name}`, { why: `one of them is ${host?.hostname}` });

@@ -51,23 +51,21 @@ export const oldAgent = z.object(
 );
 
 export const oldHosts = z.array(
-  z
-    .object(
-      {
-        hostname: text.min(1, "should not be empty"),
-        key_id: maybeText,
-        alias: maybeText,
-        aliases: texts,
-        port: maybe(z.number().int().min(1).max(65535)),
-        user: maybeText,
-        os_family: maybeText,
-        metadata: maybe(z.object({ added_at: maybeText, tags: texts, labels: loose })),
-        agents: object.nullish(),
-        claws: z.undefined("is from an early version of Clawrium: install its agents again").optional(),
-      },
-      "should be an object",
-    )
-    .transform(({ agents, claws: _, ...host }) => ({ ...host, agents: agents ?? {} })),
+  z.object(
+    {
+      hostname: text.min(1, "should not be empty"),
+      key_id: maybeText,
+      alias: maybeText,
+      aliases: texts,
+      port: maybe(z.number().int().min(1).max(65535)),
+      user: maybeText,
+      os_family: maybeText,
+      metadata: maybe(z.object({ added_at: maybeText, tags: texts, labels: loose })),
+      agents: object.nullish().transform((agents) => agents ?? {}),
+      claws: z.undefined("is from an early version of Clawrium: install its agents again").optional(),
+    },
+    "should be an object",
+  ),
   "should be a list",
 );
 
