@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { limit } from "../async/limit.js";
 import { Fault, isFault } from "../errors.js";
 import type { ConnectOptions } from "../remote/connect.js";
 import { Secret } from "../secret.js";
@@ -8,16 +9,16 @@ import type { Setting } from "./session.js";
 export function askingPerson({ ui, env, sudoPasswordFile }: Setting): ConnectOptions["credentials"] {
   const answers = new Map<string, Promise<Secret | undefined>>();
   // Prompts for several hosts come one after the other.
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = limit(1);
 
   const once = (key: string, get: () => Promise<Secret | undefined>): Promise<Secret | undefined> => {
     const known = answers.get(key);
     if (known) return known;
-    const answer = turn.then(get).then((secret) => {
+    const answer = inTurn(async () => {
+      const secret = await get();
       if (secret) ui.hide(secret);
       return secret;
     });
-    turn = answer.catch(() => {});
     answers.set(key, answer);
     return answer;
   };

@@ -39,18 +39,16 @@ export class Talk {
   readonly agent: Agent;
   #id: string;
   #opening: Promise<VerifiedApi> | undefined;
-  readonly #system: string | undefined;
 
   constructor(
     private readonly session: Session,
     ref: string,
-    { which, system }: TalkOptions,
+    private readonly options: TalkOptions,
   ) {
     this.agent = findAgent(session.hosts.read(), ref);
     // The agent's answers are shown, and it knows more secrets than its own key.
     hideSecrets(session);
-    this.#id = idFor(session, this.agent, which);
-    this.#system = system;
+    this.#id = idFor(session, this.agent, options.which);
   }
 
   /** The agent may change it. */
@@ -77,7 +75,8 @@ export class Talk {
   async mustFit(message: string): Promise<void> {
     const { max_length: maxLength } = chatSettings(await this.#manifest());
     mustFit(message, maxLength);
-    if (this.#system !== undefined) mustFit(this.#system, maxLength, "the text of --system");
+    const { system } = this.options;
+    if (system !== undefined) mustFit(system, maxLength, "the text of --system");
   }
 
   async say(message: string, options: SayOptions): Promise<Answer> {
@@ -130,7 +129,7 @@ export class Talk {
       const answer = await exchange(session, api, {
         session: this.#id,
         text,
-        system: this.#system,
+        system: this.options.system,
         signal: AbortSignal.any([session.signal, signal]),
         onPiece(piece) {
           if ("tool" in piece && piece.status === "running") tools.push({ tool: piece.tool, label: piece.label });

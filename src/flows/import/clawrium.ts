@@ -14,7 +14,7 @@ import { readFleet } from "./clawrium/read-fleet.js";
 import { type Compared, compareAgents } from "./compare.js";
 import { type ContactedHost, contactHosts } from "./contact-hosts.js";
 import { type ImportPlan, planImport } from "./import-plan.js";
-import { findSource, keysIn, type Source } from "./source.js";
+import { findSource, type Source } from "./source.js";
 
 export interface ImportOptions {
   /** Clawrium's directory; by default the most likely one. */
@@ -44,7 +44,7 @@ export async function importClawrium(session: Session, options: ImportOptions): 
   const nothing = { changed: false, untrusted: [], compared: [] };
   if (!source) return { ...nothing, from: session.configDir, rows: [] };
   const fleet = await convert(session, source, options.hostNames);
-  const plan = planNow(session, fleet, source);
+  const plan = planImport(session, fleet, source);
   options.onPlan(plan.rows);
   const unchanged = { ...nothing, from: source.directory, rows: plan.rows };
   // In place, an empty fleet still has to be written in clm's format.
@@ -62,7 +62,7 @@ export async function importClawrium(session: Session, options: ImportOptions): 
       ? await contactHosts(session, plan.hosts, { acceptNew: options.acceptNew, directory: source.directory })
       : plan.hosts.map((host) => ({ host, approved: new Map() }));
     return session.withFleetLock(async () => {
-      const now = planNow(session, fleet, source);
+      const now = planImport(session, fleet, source);
       const hosts = contacted.filter(({ host }) => now.hosts.some(({ name }) => name === host.name));
       const backup = source.resumed ?? backUp(session.configDir, session.now());
       await writeFleet(session, now, hosts, source);
@@ -86,16 +86,6 @@ async function convert({ configDir, ui, now }: Session, source: Source, hostName
   const { manifest } = await loadType(configDir, "hermes");
   const types = await providerTypes(configDir);
   return convertFleet({ old, manifest, types, configDir, now: now().toISOString(), hostNames });
-}
-
-function planNow(session: Session, fleet: ConvertedFleet, { inPlace, foreign }: Source): ImportPlan {
-  const present = {
-    fleet: foreign["hosts.json"] === undefined ? session.hosts.read() : { hosts: [] },
-    providers: foreign["providers.json"] === undefined ? session.providers.read() : { providers: {} },
-    secrets: session.secrets,
-    keys: keysIn(session.configDir),
-  };
-  return planImport(fleet, present, inPlace);
 }
 
 /** hosts.json goes last: until then there is no new host, and the same command finishes an interrupted run. */

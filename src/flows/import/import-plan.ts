@@ -1,19 +1,13 @@
 import { timingSafeEqual } from "node:crypto";
 import { Fault } from "../../errors.js";
 import type { Fleet, Host } from "../../state/hosts.js";
-import type { Provider, Providers } from "../../state/providers.js";
+import type { Provider } from "../../state/providers.js";
 import { ownerKey } from "../../state/secret-owner.js";
-import type { ImportedSecret, Secrets } from "../../state/secrets.js";
+import type { ImportedSecret } from "../../state/secrets.js";
 import { own } from "../../text/own-property.js";
+import type { Session } from "../session.js";
 import type { ConvertedFleet } from "./clawrium/conversion.js";
-
-export interface Present {
-  fleet: Fleet;
-  providers: Providers;
-  secrets: Pick<Secrets, "get">;
-  /** Private keys by key_id. */
-  keys: Record<string, string>;
-}
+import { keysIn, type Source } from "./source.js";
 
 /** What an import adds. Everything that exists is left as it is. */
 export interface ImportPlan extends ConvertedFleet {
@@ -22,8 +16,19 @@ export interface ImportPlan extends ConvertedFleet {
   empty: boolean;
 }
 
-/** Leaves out what exists; throws when something else has the same name. Pure. */
-export function planImport(fleet: ConvertedFleet, present: Present, inPlace: boolean): ImportPlan {
+type Present = ReturnType<typeof presentIn>;
+
+/** A file that is still Clawrium's counts as empty. */
+const presentIn = ({ configDir, hosts, providers, secrets }: Session, { foreign }: Source) => ({
+  fleet: foreign["hosts.json"] === undefined ? hosts.read() : { hosts: [] },
+  providers: foreign["providers.json"] === undefined ? providers.read() : { providers: {} },
+  secrets,
+  keys: keysIn(configDir),
+});
+
+/** Leaves out what exists; throws when something else has the same name. */
+export function planImport(session: Session, fleet: ConvertedFleet, source: Source): ImportPlan {
+  const present = presentIn(session, source);
   const existing = new Set<string>();
   const hosts = fleet.hosts.filter((host) => !hostExists(host, present.fleet));
   const agents: ImportPlan["agents"] = {};
@@ -48,7 +53,7 @@ export function planImport(fleet: ConvertedFleet, present: Present, inPlace: boo
     return !existing.has(owner) && !secretExists(secret, present);
   });
   const keys = Object.fromEntries(Object.entries(fleet.keys).filter(([id, text]) => !keyExists(id, text, present)));
-  const gone = inPlace ? fleet.gone : [];
+  const gone = source.inPlace ? fleet.gone : [];
   const rows = fleet.rows.map((row) =>
     existing.has(`${row.what} ${row.to}`) ? { ...row, remark: "exists already; left as it is" } : row,
   );
