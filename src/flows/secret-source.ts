@@ -29,8 +29,6 @@ export interface SecretLabel {
   ask?: string;
 }
 
-const unnamed: SecretLabel = { what: "the secret", flag: "--secret NAME=env:VARIABLE" };
-
 // Bytes: no secret is longer.
 const largest = 64 * 1024;
 const commandTimeout = 60_000;
@@ -60,11 +58,7 @@ export function referenceOf(source: SecretSource): string | undefined {
 }
 
 /** Fetches the secret, and redacts it from now on. */
-export async function secretFrom(
-  session: Session,
-  source: SecretSource,
-  wanted: SecretLabel = unnamed,
-): Promise<Secret> {
+export async function secretFrom(session: Session, source: SecretSource, wanted: SecretLabel): Promise<Secret> {
   const text = await textFrom(session, source, wanted);
   const secret = new Secret(text);
   session.ui.hide(secret);
@@ -175,7 +169,9 @@ async function fromCommand({ ui, env, signal }: Session, command: string, { what
   const limits = { env, signal, timeout: commandTimeout, maxBuffer: largest };
   const running = promisify(execFile)("/bin/sh", ["-c", command], limits);
   running.child.stdin?.end();
-  const { stdout, stderr, ...ended } = await running.catch((error: ExecFileException & Output) => error);
+  const { stdout, stderr, ...ended } = await running.catch(
+    (error: ExecFileException & { stdout: string; stderr: string }) => error,
+  );
   signal.throwIfAborted();
   if ("code" in ended && ended.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
     throw unreadable(what, `the command ${program}`, tooLong);
@@ -188,11 +184,6 @@ async function fromCommand({ ui, env, signal }: Session, command: string, { what
       ? `it did not end within ${commandTimeout / 1000} s`
       : `it ended with ${ended.code ?? ended.signal}`,
   });
-}
-
-interface Output {
-  stdout: string;
-  stderr: string;
 }
 
 const tooLong = "it is far longer than a secret";

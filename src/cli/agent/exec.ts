@@ -1,7 +1,7 @@
 import { errorOf, faults } from "../../errors.js";
 import { codeOf, type ExecOrder, type ExecResult, execInAgents, exitIn } from "../../flows/agent/exec/exec.js";
-import { cleanCut } from "../../flows/clean-cut.js";
 import type { Outcome } from "../../flows/fleet/each.js";
+import { cleanCut } from "../../flows/hide-secrets.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { sh } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";

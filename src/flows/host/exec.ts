@@ -4,8 +4,8 @@ import { sh } from "../../quote.js";
 import { type OnOutput, run } from "../../remote/run.js";
 import type { Outcome } from "../../state/audit/write.js";
 import type { Host } from "../../state/hosts.js";
-import { cleanCut } from "../clean-cut.js";
 import { programOf } from "../gate.js";
+import { cleanCut } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
 export interface HostResult {

@@ -34,17 +34,17 @@ async function compareAgent(session: Session, agent: Agent): Promise<Difference[
     const salt = randomBytes(16).toString("hex");
     const root = (await session.pool.connect(host)).as("root");
     const state = await observeImported(root, resolved, salt, session.signal);
-    const { variables, trouble } = await wouldSet(session, resolved, agent);
+    const variables = await wouldSet(session, resolved, agent);
     const key = manifest.api.secret && session.secrets.get(secretOwner(agent), manifest.api.secret);
     const samePort = Object.entries(host.agents).filter(([other, { port }]) => other !== name && port === record.port);
     const found = differences(resolved, state, {
       key: key && createHash("sha256").update(`${salt}${key.reveal()}`).digest("hex"),
       samePort: samePort.map(([other]) => other),
-      variables,
+      variables: variables instanceof Fault ? undefined : variables,
     });
-    if (trouble) {
-      const fix = trouble.next[0] ?? `clm agent configure ${agent.ref}`;
-      found.push({ id: "rendering", differs: trouble.message, fix });
+    if (variables instanceof Fault) {
+      const fix = variables.next[0] ?? `clm agent configure ${agent.ref}`;
+      found.push({ id: "rendering", differs: variables.message, fix });
     }
     return found.length > 0 ? found : [{ id: "same", differs: "nothing" }];
   } catch (error) {
@@ -55,15 +55,12 @@ async function compareAgent(session: Session, agent: Agent): Promise<Difference[
 }
 
 /** The variables clm would write to `.env`, or why that is not known yet. */
-async function wouldSet(
-  session: Session,
-  resolved: ResolvedAgent,
-  { record }: Agent,
-): Promise<{ variables?: string[]; trouble?: Fault }> {
+async function wouldSet(session: Session, resolved: ResolvedAgent, { record }: Agent): Promise<string[] | Fault> {
   try {
-    return { variables: [...render(resolved, (await answersFor(session, resolved, record)).answers).env.keys()] };
+    const { answers } = await answersFor(session, resolved, record);
+    return [...render(resolved, answers).env.keys()];
   } catch (error) {
-    if (error instanceof Fault && error.fault !== "interrupted") return { trouble: error };
+    if (error instanceof Fault && error.fault !== "interrupted") return error;
     throw error;
   }
 }

@@ -19,7 +19,6 @@ const retryPause = 100;
 
 export class PortForwarder {
   #endpoint: TunnelEndpoint | undefined;
-  #reportFailure = () => {};
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
   /** `timeout`: milliseconds a client may wait. */
@@ -32,10 +31,8 @@ export class PortForwarder {
   }
 
   /** Resolves when the current endpoint could not be opened for a client. */
-  failed(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#reportFailure = resolve;
-    });
+  async failed(): Promise<void> {
+    await once(this.#changes, "failure");
   }
 
   /** Forwards a client, or disconnects it after the timeout. */
@@ -53,7 +50,7 @@ export class PortForwarder {
         else joinStreams(socket, remote, () => connection.open);
         return;
       } catch {
-        if (this.#endpoint?.connection === connection) this.#reportFailure();
+        if (this.#endpoint?.connection === connection) this.#changes.emit("failure");
         await sleep(retryPause);
       }
     }

@@ -92,7 +92,7 @@ describe("a secret", () => {
     expect(result).toBe(planted);
     const fault = await faultOf(() =>
       inSession({ configDir: scratch(), stdin: piped("a\n") }, async (session) => {
-        await secretFrom(session, { kind: "stdin" });
+        await secretFrom(session, { kind: "stdin" }, { what: "the secret", flag: "--x" });
         await secretFrom(session, { kind: "stdin" }, { what: "the other key", flag: "--x" });
       }),
     );
