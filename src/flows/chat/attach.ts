@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
@@ -21,15 +22,8 @@ export async function textIn(stream: Readable, what: string, signal: AbortSignal
     const why = error.code === "EISDIR" ? "it is a directory" : error.message;
     throw new Fault("bad-input", `${what} cannot be read`, { why, cause: error });
   });
-  return textOf(bytes, what);
-}
-
-function textOf(bytes: Buffer, what: string): string {
-  const binary = () => new Fault("bad-input", `${what} is not UTF-8 text`, { why: "nothing was sent" });
-  if (bytes.includes(0)) throw binary();
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw binary();
+  if (bytes.includes(0) || !isUtf8(bytes)) {
+    throw new Fault("bad-input", `${what} is not UTF-8 text`, { why: "nothing was sent" });
   }
+  return new TextDecoder().decode(bytes);
 }

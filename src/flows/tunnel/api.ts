@@ -4,7 +4,6 @@ import { targetOf } from "../agent/target.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import type { Session } from "../session.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
-import type { TunnelEndpoint } from "./port-forwarder.js";
 
 /** To a local port; by default the agent's own, or any free one. */
 export async function tunnelToApi(
@@ -16,22 +15,15 @@ export async function tunnelToApi(
   const { resolved } = await targetOf(session, ref);
   await keepTunnelOpen({
     local: { port, preferred: resolved.port, next: `clm tunnel ${resolved.ref}` },
-    connect: () => apiEndpoint(session, ref),
+    // Resolved each time: the agent's port may have changed.
+    async connect() {
+      const { api, connection } = await verifyPortOwner(session, findAgent(session.hosts.read(), ref));
+      // An sshd that forbids forwarding says so only when asked to forward.
+      (await api.open()).destroy();
+      const ended = connection.closed.then(() => connection.lost());
+      return { connection, open: () => api.open(), ended, close: async () => {} };
+    },
     tell: (happening) => tell(happening, resolved),
     signal: session.signal,
   });
-}
-
-/** Resolved each time: the agent's port may have changed. */
-async function apiEndpoint(session: Session, ref: string): Promise<TunnelEndpoint> {
-  const agent = findAgent(session.hosts.read(), ref);
-  const { api, connection } = await verifyPortOwner(session, agent);
-  // An sshd that forbids forwarding says so only when asked to forward.
-  (await api.open()).destroy();
-  return {
-    connection,
-    open: () => api.open(),
-    ended: connection.closed.then(() => connection.lost()),
-    close: async () => {},
-  };
 }

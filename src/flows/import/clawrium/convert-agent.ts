@@ -33,7 +33,14 @@ export function convertAgent(conversion: Conversion, place: Place, raw: unknown,
   const from = `${wordsFor(place.old)[0]}/${place.key}`;
   const converted = addRow(fleet, "agent", from, () => {
     const old = installedAgent(manifest, place.key, raw);
-    if (!own(manifest.versions, old.version)) throw notPinned(manifest.type, old.version, from);
+    const { version } = old;
+    if (!own(manifest.versions, version)) {
+      throw new Fault("not-found", `${manifest.type} ${version} of ${from} is not pinned`, {
+        why: "clm manages versions whose installer it knows; nothing was changed",
+        next: `clm registry pin ${manifest.type} ${version}`,
+        data: { version, agent: from },
+      });
+    }
     const ref = `${place.host.name}/${old.user}`;
     const buckets = bucketsOf(conversion, place, old.user);
     const { secrets, dropped } = ownSecrets(manifest, buckets);
@@ -150,10 +157,3 @@ export function onboardingFrom({ onboarding }: OldAgent, hasProvider: boolean): 
   });
   return { state, stages: Object.fromEntries(stages) };
 }
-
-const notPinned = (type: string, version: string, agent: string): Fault =>
-  new Fault("not-found", `${type} ${version} of ${agent} is not pinned`, {
-    why: "clm manages versions whose installer it knows; nothing was changed",
-    next: `clm registry pin ${type} ${version}`,
-    data: { version, agent },
-  });
