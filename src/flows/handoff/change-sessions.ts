@@ -26,7 +26,7 @@ export async function changeSessions(
     signal,
   }))
     reply = answer;
-  const { absent, fault, why = `on ${host.name}` } = reply;
+  const { absent, fault, why } = reply;
   if (absent) {
     throw new Fault("not-ready", `${name} has no session database to write a conversation to`, {
       why: "the agent creates it with its first conversation; nothing was changed",
@@ -36,7 +36,7 @@ export async function changeSessions(
   if (fault !== undefined) {
     const kind = fault === "unwritable" ? "remote-failed" : "conflict";
     throw new Fault(kind, `the sessions of ${name} could not be changed`, {
-      why,
+      why: why ?? `on ${host.name}`,
       next: `clm agent doctor ${ref}`,
       data: { reason: fault },
     });
