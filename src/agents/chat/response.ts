@@ -1,13 +1,11 @@
-import { errorText, failureIn, type TokenUsage, textOf } from "./completion.js";
+import { type Completion, errorText, failureIn, textOf } from "./completion.js";
 import type { AnswerFailure, FailureSigns } from "./failure.js";
 
 /** The members of an answer of /v1/responses that tell it from a failure. */
-export interface ResponseObject {
+export interface ResponseObject extends Pick<Completion, "error" | "usage"> {
   id?: unknown;
   status?: unknown;
-  error?: { message?: unknown } | string | null;
   output?: unknown;
-  usage?: TokenUsage | null;
 }
 
 export function textOfResponse({ output }: ResponseObject): string {

@@ -1,3 +1,4 @@
+import { ByteBuffer } from "../../text/byte-buffer.js";
 import { type Completion, completionFrom, errorText, failureIn, hasError, textOf } from "./completion.js";
 import { EventSplitter, parseEvent, type ServerEvent } from "./events.js";
 import { type AnswerFailure, type FailureSigns, mayBeFailure } from "./failure.js";
@@ -114,20 +115,18 @@ export class StreamReader implements AnswerReader {
 }
 
 export class WholeReader implements AnswerReader {
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
+  readonly #body = new ByteBuffer();
 
   constructor(private readonly options: ReadOptions) {}
 
   push(chunk: Buffer): boolean {
-    this.#chunks.push(chunk);
-    this.#length += chunk.length;
-    return this.#length <= maxStream;
+    this.#body.push(chunk);
+    return this.#body.length <= maxStream;
   }
 
   end(): Streamed {
     const { headers, signs, onPiece } = this.options;
-    const said = completionFrom(Buffer.concat(this.#chunks).toString());
+    const said = completionFrom(this.#body.take().toString());
     const [choice] = said?.choices ?? [];
     if (!said || !choice) return { text: "", failure: notACompletion };
     const text = withoutLeadingLines(textOf(choice.message?.content));

@@ -47,25 +47,22 @@ export function fitTo(messages: TranscriptMessage[], context: number | undefined
   return split ? { fit: { ...fit, older: split.older.length }, messages: split.kept, summarise: split } : { fit };
 }
 
-export function describe(
-  messages: readonly TranscriptMessage[],
-): Pick<HandoffPlan, "messages" | "tools" | "tokens" | "attachments" | "since" | "until"> {
+export function describe(messages: readonly TranscriptMessage[]) {
   const count = (role: TranscriptMessage["role"]) => messages.filter((each) => each.role === role).length;
   const tools = new Map<string, number>();
   for (const { name } of messages.flatMap(({ calls }) => calls)) tools.set(name, (tools.get(name) ?? 0) + 1);
   const times = messages.map(({ at }) => at).filter((at) => at > 0);
-  const timeOf = (at: number | undefined) => (at === undefined ? null : timeText(at));
   return {
     messages: { user: count("user"), assistant: count("assistant"), tool: count("tool"), all: messages.length },
     tools: Object.fromEntries(tools),
     tokens: tokensIn(messages),
     attachments: picturesIn(messages),
-    since: timeOf(times[0]),
-    until: timeOf(times.at(-1)),
+    since: timeText(times[0]),
+    until: timeText(times.at(-1)),
   };
 }
 
-function timeText(seconds: number): string | null {
+function timeText(seconds = Number.NaN): string | null {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }

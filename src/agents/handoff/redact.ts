@@ -1,5 +1,6 @@
 import { isSecretMember, redactedMark, redactSecrets } from "../../secret-shapes.js";
 import { objectFrom } from "../../text/json-object.js";
+import { mapTexts } from "./texts.js";
 
 const maxDepth = 8;
 
@@ -16,21 +17,12 @@ export function redacting(redactStored: (text: string) => string): (text: string
       .join(redactedMark);
   }
 
-  function ofValue(value: unknown, depth: number): unknown {
-    if (typeof value === "string") return redacted(value, depth + 1);
-    if (Array.isArray(value)) return value.map((each) => ofValue(each, depth));
-    if (typeof value !== "object" || value === null) return value;
-    const members = Object.entries(value).map(([member, each]) => {
-      const isSecret = isSecretMember(member) && typeof each === "string" && each !== "";
-      return [ofText(member), isSecret ? redactedMark : ofValue(each, depth)];
-    });
-    return Object.fromEntries(members);
-  }
-
   function redacted(text: string, depth: number): string {
     const value = depth < maxDepth ? objectFrom(text) : undefined;
     if (value === undefined) return ofText(text);
-    const [before, after] = [JSON.stringify(value), JSON.stringify(ofValue(value, depth))];
+    const ofMember = (each: string, member: string) =>
+      each !== "" && isSecretMember(member) ? redactedMark : redacted(each, depth + 1);
+    const [before, after] = [JSON.stringify(value), JSON.stringify(mapTexts(value, ofMember, ofText))];
     // Without secrets the text keeps its formatting.
     return before === after ? text : after;
   }

@@ -7,7 +7,7 @@ export function withTexts(message: TranscriptMessage, change: Change): Transcrip
   const { content, calls } = message;
   return {
     ...message,
-    content: typeof content === "string" ? change(content) : content.map((part) => changed(part, change) as Part),
+    content: typeof content === "string" ? change(content) : content.map((part) => mapTexts(part, change) as Part),
     calls: calls.map((call) => ({ ...call, arguments: withinJson(call.arguments, change) })),
   };
 }
@@ -16,7 +16,7 @@ export function withTexts(message: TranscriptMessage, change: Change): Transcrip
 function withinJson(json: string, change: Change): string {
   const value = parsed(json);
   if (value === undefined) return change(json);
-  const after = JSON.stringify(changed(value, change, change));
+  const after = JSON.stringify(mapTexts(value, change, change));
   const text = after === JSON.stringify(value) ? json : after;
   const again = change(text);
   if (again === text) return text;
@@ -24,12 +24,21 @@ function withinJson(json: string, change: Change): string {
   return parsed(again) !== undefined && change(again) === again ? again : "{}";
 }
 
-/** `naming` changes the names of members, which a model may have made up. */
-function changed(value: unknown, change: Change, naming: Change = (name) => name): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((each) => changed(each, change, naming));
+/**
+ * Changes the texts in a value; `change` is also told the member whose value a text is. `naming` changes the names of
+ * members, which a model may have made up.
+ */
+export function mapTexts(
+  value: unknown,
+  change: (text: string, member: string) => string,
+  naming: Change = (name) => name,
+  member = "",
+): unknown {
+  if (typeof value === "string") return change(value, member);
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change, naming));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [naming(name), changed(each, change, naming)]));
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, each]) => [naming(name), mapTexts(each, change, naming, name)]));
 }
 
 /** Every text in the output of a tool: the whole, and the texts in it when it is JSON, as most outputs are. */

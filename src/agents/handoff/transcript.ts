@@ -30,21 +30,20 @@ export function paired(messages: readonly TranscriptMessage[]): TranscriptMessag
     if (message.role === "tool") continue;
     const behind: TranscriptMessage[] = [];
     while (messages[at]?.role === "tool") behind.push(messages[at++] as TranscriptMessage);
-    const calls = message.calls.filter(({ id }, index) => message.calls.findIndex((each) => each.id === id) === index);
-    const answered = calls.flatMap((call) => {
-      const answer = behind.find(({ answers }) => answers?.id === call.id);
-      return answer ? [{ call, answer: { ...answer, answers: { id: call.id, tool: call.name } } }] : [];
-    });
-    if (answered.length === 0 && message.role === "assistant" && isEmpty(message.content)) continue;
-    result.push({ ...message, calls: answered.map(({ call }) => call) });
+    // Of several with one id the first counts.
+    const first = new Map(message.calls.toReversed().map((call) => [call.id, call]));
+    const answers = new Map(behind.toReversed().map((each) => [each.answers?.id, each]));
+    const calls = message.calls.filter((call) => call === first.get(call.id) && answers.has(call.id));
+    if (calls.length === 0 && message.role === "assistant" && isEmpty(message.content)) continue;
     // In the order of arrival.
-    result.push(...answered.map(({ answer }) => answer).sort((a, b) => orderOf(behind, a) - orderOf(behind, b)));
+    const answered = behind.flatMap((answer) => {
+      const call = answer === answers.get(answer.answers?.id) && calls.find(({ id }) => id === answer.answers?.id);
+      return call ? { ...answer, answers: { id: call.id, tool: call.name } } : [];
+    });
+    result.push({ ...message, calls }, ...answered);
   }
   return result;
 }
-
-const orderOf = (behind: readonly TranscriptMessage[], { answers }: TranscriptMessage): number =>
-  behind.findIndex((each) => each.answers?.id === answers?.id);
 
 export const isEmpty = (content: TranscriptMessage["content"]): boolean =>
   typeof content === "string" ? content.trim() === "" : content.length === 0;

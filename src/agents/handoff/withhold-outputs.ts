@@ -7,9 +7,9 @@ import type { TranscriptMessage } from "./transcript.js";
 const shortestLine = 12;
 const knownBy = shortestSecretWord;
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
-export type TextFilter = (text: string) => string;
+type TextFilter = (text: string) => string;
 
-export interface WithheldOutputs {
+interface WithheldOutputs {
   messages: TranscriptMessage[];
   /** The indexes of messages whose outputs were removed. */
   outputs: ReadonlySet<number>;
@@ -28,14 +28,15 @@ export function withoutOutputs(
   if (patterns.length === 0) return { messages: [...messages], outputs: new Set(), withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
   const deniedIn = (some: readonly TranscriptMessage[]) => toolsOf(some).map((names) => names.find(isDenied));
-  const [tools, before] = [deniedIn(messages), deniedIn(earlier)];
+  const tools = deniedIn(messages);
+  const all = [...deniedIn(earlier), ...tools];
   const lines = new Map<string, string>();
   for (const [at, { content }] of [...earlier, ...messages].entries()) {
-    const tool = at < earlier.length ? before[at] : tools[at - earlier.length];
+    const tool = all[at];
     if (tool === undefined) continue;
     for (const line of textsIn(content).flatMap(linesOf)) lines.set(line, lines.get(line) ?? tool);
   }
-  const marks = [...new Set([...before, ...tools].flatMap((tool) => tool ?? []))].map(inPlaceOf);
+  const marks = [...new Set(all.flatMap((tool) => tool ?? []))].map(inPlaceOf);
   for (const line of lines.keys()) if (marks.some((mark) => mark.includes(line))) lines.delete(line);
   const withhold = quotesOf(lines);
   const clean = messages.map((message, at): TranscriptMessage => {
@@ -50,11 +51,8 @@ export function withoutOutputs(
 function toolsOf(messages: readonly TranscriptMessage[]): string[][] {
   const names = new Map<string, string[]>();
   return messages.map(({ calls, answers }) => {
-    for (const { id } of calls)
-      names.set(
-        id,
-        calls.filter((call) => call.id === id).map(({ name }) => name),
-      );
+    const namesOf = (id: string) => calls.flatMap((call) => (call.id === id ? call.name : []));
+    for (const { id } of calls) names.set(id, namesOf(id));
     return answers ? [...(names.get(answers.id) ?? []), answers.tool] : [];
   });
 }
@@ -72,15 +70,13 @@ export const linesOf = (text: string): string[] => [
 /** Finds lines anywhere in a text: by their beginning, then by their length. */
 function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   const lengths = new Map<string, Set<number>>();
-  for (const line of lines.keys()) {
+  const longestFirst = [...lines.keys()].sort((a, b) => b.length - a.length);
+  for (const line of longestFirst) {
     const beginning = line.slice(0, knownBy);
-    const known = lengths.get(beginning);
-    if (known) known.add(line.length);
-    else lengths.set(beginning, new Set([line.length]));
+    lengths.set(beginning, (lengths.get(beginning) ?? new Set()).add(line.length));
   }
-  const longestFirst = new Map([...lengths].map(([start, some]) => [start, [...some].sort((a, b) => b - a)] as const));
   const at = (text: string, place: number): string | undefined => {
-    for (const length of longestFirst.get(text.slice(place, place + knownBy)) ?? []) {
+    for (const length of lengths.get(text.slice(place, place + knownBy)) ?? []) {
       const line = text.slice(place, place + length);
       if (line.length === length && lines.has(line)) return line;
     }

@@ -1,4 +1,5 @@
 import { sh } from "../../quote.js";
+import { objectFrom } from "../../text/json-object.js";
 import { type ProxyType, proxyUnit } from "../plan/proxy.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { oneShotUnit } from "../plan/transient-unit.js";
@@ -80,13 +81,11 @@ export function loginsIn(text: string, { line, ready }: ProxyType["status"]): Lo
 }
 
 function saysIn(text: string): ProxyObservation["says"] {
-  try {
-    const { upstream, authenticated } = JSON.parse(text);
-    return {
-      ...(typeof upstream === "string" && { upstream }),
-      ...(typeof authenticated === "boolean" && { authenticated }),
-    };
-  } catch {
-    return undefined;
-  }
+  const report = objectFrom<{ upstream?: unknown; authenticated?: unknown }>(text);
+  if (!report) return undefined;
+  const { upstream, authenticated } = report;
+  return {
+    ...(typeof upstream === "string" && { upstream }),
+    ...(typeof authenticated === "boolean" && { authenticated }),
+  };
 }

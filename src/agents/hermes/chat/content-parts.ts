@@ -1,12 +1,5 @@
 import { type EventRewriter, objectIn } from "../../chat/events.js";
 
-interface Delta {
-  type?: unknown;
-  item_id?: unknown;
-  output_index?: unknown;
-  content_index?: unknown;
-}
-
 const partAdded = "response.content_part.added";
 const textDelta = "response.output_text.delta";
 
@@ -15,7 +8,7 @@ export function withContentParts(): EventRewriter {
   const announced = new Set<string>();
   return (event) => {
     if (!event.includes(textDelta) && !event.includes(partAdded)) return event;
-    const delta = objectIn<Delta>(event);
+    const delta = objectIn<Record<string, unknown>>(event);
     if (!delta || (delta.type !== textDelta && delta.type !== partAdded)) return event;
     const { item_id, output_index, content_index } = delta;
     const id = `${item_id} ${content_index}`;

@@ -4,17 +4,13 @@ import { type EventRewriter, objectIn, withObject } from "../../chat/events.js";
 /** Hermes runs these itself; clients take them for theirs to run: Codex answers "unsupported call: terminal" (seen). */
 const ownItems = new Set<unknown>(["function_call", "function_call_output"]);
 
-interface Item {
-  type?: unknown;
-}
-
 interface Response {
   output?: unknown;
 }
 
 interface ResponseEvent {
   type?: unknown;
-  item?: Item;
+  item?: { type?: unknown };
   output_index?: unknown;
   response?: Response;
 }
@@ -66,6 +62,6 @@ export function withoutOwnTools(body: Buffer): Buffer {
 function withoutOwnItems<R extends Response>(response: R): R {
   const { output } = response;
   if (!Array.isArray(output)) return response;
-  const shown = output.filter((item: Item | null) => !ownItems.has(item?.type));
+  const shown = output.filter((item: ResponseEvent["item"] | null) => !ownItems.has(item?.type));
   return shown.length === output.length ? response : { ...response, output: shown };
 }

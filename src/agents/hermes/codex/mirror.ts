@@ -1,3 +1,5 @@
+import { cutTo } from "../../handoff/fit.js";
+
 /** The identity and memory of an agent, which Hermes does not pass on to Codex. */
 interface Mind {
   name: string;
@@ -51,10 +53,6 @@ const withoutComments = (text: string): string => text.replace(/<!--[\s\S]*?-->/
 function cut(text: string, bytes: number): string {
   // A remaining comment mark could end our block.
   const clean = text.replaceAll("<!--", "<! --");
-  if (Buffer.byteLength(clean) <= bytes) return clean;
-  const kept = Buffer.from(clean)
-    .subarray(0, bytes)
-    .toString("utf8")
-    .replace(/\ufffd$/, "");
-  return `${kept}\n\n(There is more, which did not fit.)`;
+  const kept = cutTo(clean, bytes);
+  return kept === clean ? clean : `${kept}\n\n(There is more, which did not fit.)`;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { objectFrom } from "../../../text/json-object.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { fillPaths, type RuntimeType } from "../../plan/runtime.js";
 import program from "./report.py?raw";
@@ -90,12 +91,7 @@ const mark = "CLM-CODEX ";
 /** Undefined when the output broke off. It may have lines of other programs. */
 export function parseReport(said: string): CodexReport | undefined {
   const line = said.split("\n").findLast((each) => each.startsWith(mark));
-  if (line === undefined) return undefined;
-  try {
-    return report.parse(JSON.parse(line.slice(mark.length)));
-  } catch {
-    return undefined;
-  }
+  return report.safeParse(objectFrom(line?.slice(mark.length) ?? "")).data;
 }
 
 export const faultIn = (told: object | undefined | null): string | undefined =>
