@@ -30,11 +30,15 @@ export function translate(name: string, setting: Setting | undefined, variables:
   if (!takesName.test(name)) return skipped("Codex starts no server of that name");
   if (!(setting instanceof Map)) return skipped("no command or url field");
   const reading = new Reading(setting, variables);
-  const kind = isTrue(setting.get("command")) ? "stdio" : isTrue(setting.get("url")) ? "http" : undefined;
-  if (!kind) return skipped("no command or url field");
-  const transport = kind === "stdio" ? stdio(reading) : http(reading);
+  const transport = isTrue(setting.get("command")) ? stdio(reading) : http(reading);
   if (typeof transport === "string") return skipped(transport);
-  const server: TomlTable = new Map([...transport, ...timeouts(reading), ...switches(reading)]);
+  const entries: Entries = [
+    ...transport,
+    ["tool_timeout_sec", reading.seconds("timeout")],
+    ["startup_timeout_sec", reading.seconds("connect_timeout")],
+    ...switches(reading),
+  ];
+  const server: TomlTable = new Map(entries.filter((entry): entry is [string, TomlValue] => !isEmpty(entry[1])));
   for (const key of setting.keys()) {
     if (key === "sampling") reading.notes.push("sampling (no codex equivalent)");
     else if (key === "auth" || key === "oauth") reading.notes.push(`${key} (log in with: codex mcp login ${name})`);
@@ -42,6 +46,8 @@ export function translate(name: string, setting: Setting | undefined, variables:
   }
   return { server, notes: reading.notes };
 }
+
+type Entries<T = TomlValue | undefined> = [name: string, value: T][];
 
 const skipped = (why: string): Translated => ({ notes: [why] });
 
@@ -65,7 +71,7 @@ class Reading {
     return [];
   }
 
-  entries(key: string): [string, string][] {
+  entries(key: string): Entries<string> {
     const value = this.setting.get(key);
     if (!isTrue(value)) return [];
     if (value instanceof Map) return [...value].map(([name, each]) => [name, this.opened(`${key}.${name}`, each)]);
@@ -73,58 +79,73 @@ class Reading {
     return [];
   }
 
+  seconds(key: string): number | undefined {
+    const value = this.setting.get(key);
+    if (value === undefined) return undefined;
+    const text = "text" in value ? value.text.trim() : "";
+    // Codex cannot represent more than that.
+    if (/^\+?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number(text) <= 1e9) return Number(text);
+    this.notes.push(`${key} (not numeric)`);
+    return undefined;
+  }
+
   private opened(key: string, setting: Setting): string {
     if (!("text" in setting)) this.notes.push(`${key} (not a text: left empty)`);
     return opened(textOf(setting), this.variables);
   }
 
-  isSecret(text: string): boolean {
-    return namesIn(text, this.variables).length > 0;
+  /** The names of the secrets in texts. */
+  secretsIn(...texts: string[]): string[] {
+    const names = texts.flatMap((text) => [...text.matchAll(reference)].map(([, name = ""]) => name));
+    return names.filter((name) => this.variables.get(name) instanceof Secret);
   }
+
+  hasSecret = (text: string): boolean => this.secretsIn(text).length > 0;
 }
 
 /** Secrets in arguments or settings are inserted by a shell from the environment, so that they are in no file. */
-function stdio(reading: Reading): TomlTable | string {
-  const { variables, notes } = reading;
-  if (isTrue(reading.setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
+function stdio(reading: Reading): Entries | string {
+  const { setting, variables, notes } = reading;
+  if (isTrue(setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
   const words = [reading.text("command"), ...reading.list("args")];
   const env = reading.entries("env");
-  const cwd = isTrue(reading.setting.get("cwd")) ? reading.text("cwd") : "";
-  if (reading.isSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
+  const cwd = isTrue(setting.get("cwd")) ? reading.text("cwd") : "";
+  if (reading.hasSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
 
   if (![...words, cwd, ...env.flat()].every(isPassable))
     return "its command, cwd or env has a NUL or half a character in it, which no program can be given";
 
-  const plain = env.filter(([, value]) => !reading.isSecret(value));
-  const same = env.filter(([name, value]) => value === `\${${name}}` && reading.isSecret(value));
-  const made = env.filter(([name, value]) => reading.isSecret(value) && value !== `\${${name}}`);
-  const obstacle = obstacleTo(words, plain, made, variables);
+  const plain = env.filter(([, value]) => !reading.hasSecret(value));
+  const same = env.filter(([name, value]) => value === `\${${name}}` && reading.hasSecret(value));
+  const made = env.filter(([name, value]) => reading.hasSecret(value) && value !== `\${${name}}`);
+  const obstacle = obstacleTo(words, plain, made, reading);
   if (obstacle) return obstacle;
-  const used = [...words, ...made.map(([, value]) => value)].flatMap((text) => namesIn(text, variables));
+  const used = reading.secretsIn(...words, ...made.map(([, value]) => value));
   const settings = made.map(([name, value]) => `${name}=${inShell(value, variables)}`);
   const line = [...settings, "exec", ...words.map((word) => inShell(word, variables))].join(" ");
   const [command = "", ...args] = used.length > 0 ? ["/bin/sh", "-c", line] : words;
   const passed = new Set([...same.map(([name]) => name), ...used]);
-  return table([
+  return [
     ["command", command],
     ["args", args],
     ["env", new Map(plain)],
     ["env_vars", [...passed]],
     ["cwd", cwd],
-  ]);
+  ];
 }
 
-type Entries = [string, string][];
-
 /** Why a shell cannot insert the secrets. */
-function obstacleTo(words: string[], plain: Entries, made: Entries, variables: Variables): string | undefined {
+function obstacleTo(
+  words: string[],
+  plain: Entries<string>,
+  made: Entries<string>,
+  reading: Reading,
+): string | undefined {
   const odd = made.find(([name]) => !isIdentifier(name));
   if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
   /** The secrets in the words and in the variables, without one of them. */
   const usedBut = (name?: string) =>
-    [...words, ...made.flatMap(([other, text]) => (other === name ? [] : text))].flatMap((text) =>
-      namesIn(text, variables),
-    );
+    reading.secretsIn(...words, ...made.flatMap(([other, text]) => (other === name ? [] : text)));
   const unreadable = usedBut().find((name) => !isIdentifier(name));
   if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
   // The shell would see the server's own value of that name, and not the secret.
@@ -132,71 +153,51 @@ function obstacleTo(words: string[], plain: Entries, made: Entries, variables: V
   return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
 }
 
-function http(reading: Reading): TomlTable | string {
-  const { variables, notes } = reading;
+function http(reading: Reading): Entries | string {
+  if (!isTrue(reading.setting.get("url"))) return "no command or url field";
   const url = reading.text("url");
-  if (reading.isSecret(url))
+  if (reading.hasSecret(url))
     return "its url has a secret in it, which Codex would have to be told in its file: send it as a header";
   const headers = reading.entries("headers");
-  const plain = headers.filter(([, value]) => !reading.isSecret(value));
-  const whole: [string, string][] = [];
+  const plain = headers.filter(([, value]) => !reading.hasSecret(value));
+  const whole: Entries<string> = [];
   let bearer = "";
-  for (const [name, value] of headers.filter(([, each]) => reading.isSecret(each))) {
-    const [only = ""] = namesIn(value, variables);
+  for (const [name, value] of headers.filter(([, each]) => reading.hasSecret(each))) {
+    const [only = ""] = reading.secretsIn(value);
     if (value === `\${${only}}`) whole.push([name, only]);
     else if (name.toLowerCase() === "authorization" && value === `Bearer \${${only}}`) bearer = only;
     else return `its header ${name} is made of a secret and more: give it a variable with all of the header in it`;
   }
-  const transport = reading.setting.get("transport");
-  if (transport && textOf(transport) === "sse") notes.push("transport=sse (codex auto-negotiates)");
-  return table([
+  if (textOf(reading.setting.get("transport")) === "sse") reading.notes.push("transport=sse (codex auto-negotiates)");
+  return [
     ["url", url],
     ["http_headers", new Map(plain)],
     ["bearer_token_env_var", bearer],
     ["env_http_headers", new Map(whole)],
-  ]);
+  ];
 }
 
-function timeouts({ setting, notes }: Reading): TomlTable {
-  const seconds: TomlTable = new Map();
-  for (const [key, name] of Object.entries({ timeout: "tool_timeout_sec", connect_timeout: "startup_timeout_sec" })) {
-    if (!setting.has(key)) continue;
-    const number = secondsIn(setting.get(key));
-    if (number === undefined) notes.push(`${key} (not numeric)`);
-    else seconds.set(name, number);
-  }
-  return seconds;
-}
-
-function secondsIn(setting: Setting | undefined): number | undefined {
-  const text = setting && "text" in setting ? setting.text.trim() : "";
-  if (!/^\+?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return;
-  const number = Number(text);
-  // More than Codex can represent.
-  return number <= 1e9 ? number : undefined;
-}
-
-function switches(reading: Reading): TomlTable {
+function switches(reading: Reading): Entries {
   const { setting, notes } = reading;
   const enabled = setting.get("enabled");
-  const off = enabled && "value" in enabled && enabled.value === false;
+  const isOff = enabled && "value" in enabled && enabled.value === false;
   const tools = setting.get("tools");
   const choice = tools instanceof Map ? tools : new Map<string, Setting>();
   if (isTrue(tools) && !(tools instanceof Map)) notes.push("tools (not a map)");
   for (const key of choice.keys()) {
     if (key !== "include" && key !== "exclude") notes.push(`tools.${key} (no codex equivalent)`);
   }
-  return new Map<string, TomlValue>([
-    ...(off ? [["enabled", false] as const] : []),
-    ...table([
-      ["enabled_tools", reading.list("include", choice)],
-      ["disabled_tools", reading.list("exclude", choice)],
-    ]),
-  ]);
+  return [
+    ["enabled", isOff ? false : undefined],
+    ["enabled_tools", reading.list("include", choice)],
+    ["disabled_tools", reading.list("exclude", choice)],
+  ];
 }
 
-const table = (entries: [string, string | string[] | Map<string, string>][]): TomlTable =>
-  new Map(entries.filter(([, value]) => (value instanceof Map ? value.size > 0 : value.length > 0)));
+const isEmpty = (value: TomlValue | undefined): boolean =>
+  value === undefined ||
+  value === "" ||
+  (value instanceof Map ? value.size : Array.isArray(value) && value.length) === 0;
 
 const isTrue = (setting: Setting | undefined): setting is Setting => {
   if (setting === undefined) return false;
@@ -234,9 +235,6 @@ const isIdentifier = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(
 
 /** Shorter secrets may be a part of any word. */
 const shortest = 8;
-
-const namesIn = (text: string, variables: Variables): string[] =>
-  [...text.matchAll(reference)].flatMap(([, name = ""]) => (variables.get(name) instanceof Secret ? [name] : []));
 
 /** A word of a shell command, with references to secrets for the shell to expand. */
 function inShell(text: string, variables: Variables): string {
