@@ -26,14 +26,8 @@ export interface Conversation {
   earlier?: readonly TranscriptMessage[];
 }
 
-export interface BoundedConversation {
-  messages: TranscriptMessage[];
-  title: string;
-  taken: BoundaryEffect;
-}
-
 /** Outputs are removed first, so that quotes of every output are recognised, also of those that are left out anyway. */
-export function applyBoundary(boundary: Boundary, given: Conversation): BoundedConversation {
+export function applyBoundary(boundary: Boundary, given: Conversation) {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
   const { messages, outputs, withhold } = withoutOutputs(given.messages, deny, given.earlier);
   const changed = messages.filter(
@@ -43,15 +37,12 @@ export function applyBoundary(boundary: Boundary, given: Conversation): BoundedC
   const last = onlyLast === undefined ? spoken : turnsOf(spoken).slice(-onlyLast).flat();
   const clean = last.map((message) => withTexts(message, redact));
   const redacted = clean.filter((message, at) => textIn(message) !== textIn(last[at] as TranscriptMessage));
-  return {
-    messages: clean,
-    title: redact(withhold(given.title)),
-    taken: {
-      messages: given.messages.length - clean.length,
-      outputs: outputs.size,
-      changed: changed.length + redacted.length,
-    },
+  const taken: BoundaryEffect = {
+    messages: given.messages.length - clean.length,
+    outputs: outputs.size,
+    changed: changed.length + redacted.length,
   };
+  return { messages: clean, title: redact(withhold(given.title)), taken };
 }
 
 const textIn = ({ content, calls }: TranscriptMessage): string =>

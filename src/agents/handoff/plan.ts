@@ -2,18 +2,10 @@ import type { BoundaryEffect } from "./boundary.js";
 import { type Fit, roomIn, type Split, splitFor, summaryRoom, trimmed } from "./fit.js";
 import { picturesIn, type TranscriptMessage, tokensIn } from "./transcript.js";
 
-export interface HandoffPlan {
+export interface HandoffPlan extends ReturnType<typeof describe> {
   from: { agent: string; session: string };
   to: { agent: string; model: string | null };
   title: string;
-  messages: { user: number; assistant: number; tool: number; all: number };
-  /** Number of calls by tool. */
-  tools: Record<string, number>;
-  /** An estimate. */
-  tokens: number;
-  attachments: number;
-  since: string | null;
-  until: string | null;
   taken: BoundaryEffect;
   fit: {
     /** Tokens of the context window, and of the part for a transcript; null when unknown. */
@@ -49,12 +41,14 @@ export function fitTo(messages: TranscriptMessage[], context: number | undefined
 
 export function describe(messages: readonly TranscriptMessage[]) {
   const count = (role: TranscriptMessage["role"]) => messages.filter((each) => each.role === role).length;
+  /** Number of calls by tool. */
   const tools = new Map<string, number>();
   for (const { name } of messages.flatMap(({ calls }) => calls)) tools.set(name, (tools.get(name) ?? 0) + 1);
   const times = messages.map(({ at }) => at).filter((at) => at > 0);
   return {
     messages: { user: count("user"), assistant: count("assistant"), tool: count("tool"), all: messages.length },
     tools: Object.fromEntries(tools),
+    /** An estimate. */
     tokens: tokensIn(messages),
     attachments: picturesIn(messages),
     since: timeText(times[0]),

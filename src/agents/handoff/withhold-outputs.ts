@@ -9,22 +9,16 @@ const knownBy = shortestSecretWord;
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
 type TextFilter = (text: string) => string;
 
-interface WithheldOutputs {
-  messages: TranscriptMessage[];
-  /** The indexes of messages whose outputs were removed. */
-  outputs: ReadonlySet<number>;
-  withhold: TextFilter;
-}
-
 /**
  * Removes outputs and arguments of denied tools, and quotes of the outputs in other messages: whole lines, and words
- * that may be a secret. `earlier` messages are not handed over, but a summary may quote them.
+ * that may be a secret. `earlier` messages are not handed over, but a summary may quote them. Returns also the indexes
+ * of the messages whose outputs were removed.
  */
 export function withoutOutputs(
   messages: readonly TranscriptMessage[],
   patterns: readonly string[],
   earlier: readonly TranscriptMessage[] = [],
-): WithheldOutputs {
+): { messages: TranscriptMessage[]; outputs: ReadonlySet<number>; withhold: TextFilter } {
   if (patterns.length === 0) return { messages: [...messages], outputs: new Set(), withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
   const deniedIn = (some: readonly TranscriptMessage[]) => toolsOf(some).map((names) => names.find(isDenied));

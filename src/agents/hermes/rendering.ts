@@ -5,8 +5,7 @@ import { own } from "../../text/own-property.js";
 import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/dotenv.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
-import type { Values } from "../manifest/fields.js";
-import { answered, publicValues } from "../manifest/fields.js";
+import { answered, publicValues, type Values } from "../manifest/fields.js";
 import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
 import { inRange } from "../manifest/versions.js";
 import type { ManagedFile } from "../plan/managed-file.js";
@@ -25,12 +24,6 @@ import {
   renderModel,
 } from "./model-rendering.js";
 
-export interface Rendering {
-  env: Map<string, string | Secret>;
-  /** clm's part of config.yaml. Secrets are `${NAME}`, and come from `.env`. */
-  config: Tree;
-}
-
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { env, config } = render(agent, answers);
   const attributes = { mode: 0o600, restarts: true };
@@ -46,8 +39,11 @@ export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   ];
 }
 
-/** Fills the answers into the manifest's templates. Independent of the host. */
-export function render(agent: ResolvedAgent, answers: Answers): Rendering {
+/**
+ * Fills the answers into the manifest's templates: the variables of `.env`, and clm's part of config.yaml, where secrets
+ * are `${NAME}`. Independent of the host.
+ */
+export function render(agent: ResolvedAgent, answers: Answers) {
   const env = new EnvDraft();
   if (!answers.model) throw new Error(`no model was answered for ${agent.name}`);
   const main = renderModel(agent, answers.model);
@@ -120,12 +116,9 @@ function withOthers(config: Tree, { config: { model: _, ...others }, owner }: Re
 
 function mustBeTask({ manifest, version }: ResolvedAgent, name: string): void {
   const task = manifest.auxiliary.find((each) => each.name === name);
-  if (task) {
-    mustHave(manifest, version, task.when, `auxiliary task '${name}'`);
-    return;
-  }
   const tasks = manifest.auxiliary.filter(({ when }) => inRange(version, when)).map((each) => each.name);
-  throw unknown(`${manifest.title} has no auxiliary task '${name}'`, name, tasks);
+  if (!task) throw unknown(`${manifest.title} has no auxiliary task '${name}'`, name, tasks);
+  mustHave(manifest, version, task.when, `auxiliary task '${name}'`);
 }
 
 function unknown(what: string, name: string, known: string[], next: string[] = []): Fault {

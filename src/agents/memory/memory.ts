@@ -49,14 +49,11 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-export interface NormalizedText {
-  text: string;
-  /** Changes to the text, for the user to know. */
-  notes: string[];
-}
-
-/** Line ends become LF, and a list of entries loses its last newline: the agent writes none, and would count it. */
-export function normalizeText({ name, entries }: MemoryFile, bytes: Uint8Array): NormalizedText {
+/**
+ * Line ends become LF, and a list of entries loses its last newline: the agent writes none, and would count it.
+ * `notes` are changes that the user should know of.
+ */
+export function normalizeText({ name, entries }: MemoryFile, bytes: Uint8Array): { text: string; notes: string[] } {
   let text = decode(name, bytes);
   const notes: string[] = [];
   if (text.startsWith("\ufeff")) {

@@ -9,14 +9,9 @@ import type { Answers, ResolvedAgent } from "../plan/resolved-agent.js";
 
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { paths } = agent;
+  const entries = environment(agent, answers);
   return [
-    {
-      id: "env",
-      path: paths.env,
-      mode: 0o600,
-      restarts: true,
-      content: { merge: "variables", entries: environment(agent, answers) },
-    },
+    { id: "env", path: paths.env, mode: 0o600, restarts: true, content: { merge: "variables", entries } },
     {
       id: "launcher",
       path: paths.launcher,

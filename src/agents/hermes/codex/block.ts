@@ -1,15 +1,12 @@
 import { type TomlTable, tomlKey, tomlValue } from "../../files/toml.js";
+import type { RuntimeRecord } from "../../plan/runtime.js";
 
 /** Hermes' marker lines in config.toml; clm uses the same, so that each finds the other's block. */
 export const opening = "# managed by hermes-agent — `hermes codex-runtime migrate` regenerates this section";
 export const closing = "# end hermes-agent managed section";
 export const nothingInIt = "# (no MCP servers, plugins, or permissions configured by Hermes)";
 
-export interface Plugin {
-  name: string;
-  marketplace: string;
-  enabled: boolean;
-}
+export type Plugin = RuntimeRecord["plugins"][number];
 
 export interface Block {
   /** The name of a permission profile; absent to leave it to Codex or the user. */

@@ -19,25 +19,15 @@ export interface ConfigTomlInput {
   callback?: TomlTable | undefined;
 }
 
-export interface MergedConfigToml {
-  text: string;
-  servers: string[];
-  /** Servers that Codex does not get, with the reason. */
-  skipped: Record<string, string>;
-  /** Servers that need a login by a person. */
-  logins: string[];
-  /** The longest start timeout that is configured, in seconds. */
-  timeout: number;
-  /** The default permission profile: the user's own if there is one. */
-  permissions: string | undefined;
-  notes: string[];
-}
+export type MergedConfigToml = ReturnType<typeof mergeConfigToml>;
 
 /** Writes Hermes' MCP servers, plugins and a permission profile to config.toml. The user's own settings stay and take precedence. */
-export function mergeConfigToml(existing: string | undefined, input: ConfigTomlInput): MergedConfigToml {
+export function mergeConfigToml(existing: string | undefined, input: ConfigTomlInput) {
   const notes: string[] = [];
   const servers = new Map<string, TomlTable>();
+  /** Servers that Codex does not get, with the reason. */
   const skipped: Record<string, string> = {};
+  /** Servers that need a login by a person. */
   const logins: string[] = [];
   for (const [name, setting] of serversIn(input.servers, notes)) {
     const { server, notes: remarks } = translate(name, setting, input.variables);
@@ -77,7 +67,9 @@ export function mergeConfigToml(existing: string | undefined, input: ConfigTomlI
     servers: [...servers.keys()].sort(),
     skipped,
     logins,
+    /** The longest start timeout that is configured, in seconds. */
     timeout: Math.max(0, ...[...servers.values()].map((table) => Number(table.get("startup_timeout_sec") ?? 0))),
+    /** The default permission profile: the user's own if there is one. */
     permissions: own ? own.value : input.permissions,
     notes,
   };

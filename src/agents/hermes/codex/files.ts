@@ -41,22 +41,12 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
   };
 
   const closed = { mode: 0o600, directories: [runtime.home] };
+  const merge = "derived";
+  const reads = mirror ? mind : {};
   return [
-    {
-      id: configId,
-      path: config,
-      ...closed,
-      restarts: true,
-      content: { merge: "derived", reads: {}, derive: deriveConfig },
-    },
-    {
-      id: agentsId,
-      path: agents,
-      ...closed,
-      // Codex reads it whenever a session begins.
-      restarts: false,
-      content: { merge: "derived", reads: mirror ? mind : {}, derive: deriveAgents },
-    },
+    { id: configId, path: config, ...closed, restarts: true, content: { merge, reads: {}, derive: deriveConfig } },
+    // Codex reads it whenever a session begins.
+    { id: agentsId, path: agents, ...closed, restarts: false, content: { merge, reads, derive: deriveAgents } },
   ];
 }
 

@@ -1,12 +1,7 @@
 import { cutTo } from "../../handoff/fit.js";
 
 /** The identity and memory of an agent, which Hermes does not pass on to Codex. */
-interface Mind {
-  name: string;
-  soul: string;
-  memory: string;
-  user: string;
-}
+type Mind = Record<"name" | "soul" | "memory" | "user", string>;
 
 const begin =
   "<!-- clm: who this agent is, and what it remembers. Written anew by `clm agent sync`; write above or below. -->";

@@ -7,7 +7,9 @@ the rest may hold secrets.
 """
 
 import base64
+import contextlib
 import json
+import math
 import os
 import queue
 import re
@@ -21,6 +23,7 @@ import time
 NONCE = "CLM-CODEX "
 WHY = 2000
 LARGE = 4_000_000
+TRIALS = {"read": (":read-only", "true"), "write": (":workspace", 'f=$(mktemp "$PWD/.clm-codex-XXXXXX") && rm -f "$f"')}
 # What Codex writes as it goes, and does not go by.
 PASSING = re.compile(r"sqlite|^(archived_)?sessions$|^logs?$|^tmp$|^shell_snapshots$|^history\.jsonl$")
 
@@ -72,12 +75,10 @@ def copy_of(home):
                 os.symlink(entry.path, target)
             elif PASSING.search(entry.name):
                 continue
-            elif entry.name == "config.toml":
+            elif entry.name == "config.toml" or (entry.is_file() and entry.stat().st_size < LARGE):
                 shutil.copy(entry.path, target)
             elif entry.is_dir():
                 shutil.copytree(entry.path, target, symlinks=True)
-            elif entry.is_file() and entry.stat().st_size < LARGE:
-                shutil.copy(entry.path, target)
         except (OSError, shutil.Error) as error:
             if entry.name == "config.toml":
                 trouble = str(error)[:WHY]
@@ -97,10 +98,9 @@ def login_of(path, provider):
         return {"hermes": False}
     kept = [one for one in tokens_in(stored, provider) if isinstance(one.get("access_token"), str) and one["access_token"]]
     # The access token is renewed by the other one: only without that does its end matter.
-    good = next((one for one in kept if one.get("refresh_token") or not is_over(one)), None)
-    if good is None:
-        return {"hermes": False, **({"hermes_expired": end_of(kept[-1])} if kept else {})}
-    return {"hermes": True}
+    if any(one.get("refresh_token") or end_of(one) >= time.time() for one in kept):
+        return {"hermes": True}
+    return {"hermes": False, **({"hermes_expired": end_of(kept[-1])} if kept else {})}
 
 
 def tokens_in(stored, provider):
@@ -113,17 +113,12 @@ def tokens_in(stored, provider):
 
 
 def end_of(tokens):
-    """Seconds since 1970, as the token itself says it; None where it says nothing."""
+    """Seconds since 1970, as the token itself says it; no end where it says nothing."""
     try:
         claims = tokens["access_token"].split(".")[1]
         return int(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"])
     except (IndexError, KeyError, TypeError, ValueError):
-        return None
-
-
-def is_over(tokens):
-    end = end_of(tokens)
-    return end is not None and end < time.time()
+        return math.inf
 
 
 def version_of(program):
@@ -137,7 +132,7 @@ def version_of(program):
 
 def about(program, asked):
     told = {}
-    with Server(program, asked["cwd"]) as server:
+    with contextlib.closing(Server(program, asked["cwd"])) as server:
         try:
             server.ask("initialize", {"clientInfo": {"name": "clm", "title": "clm", "version": "1"}, "capabilities": {}}, 30)
             server.tell({"method": "initialized"})
@@ -222,9 +217,8 @@ def servers(server, wanted, seconds):
 
 def try_sandbox(program, cwd, profile):
     """A command that writes where it may: whether Codex' sandbox can be made here at all."""
-    trial = f'f=$(mktemp "$PWD/.clm-codex-XXXXXX") && rm -f "$f"' if profile == "write" else "true"
+    told, trial = TRIALS[profile]
     names = ["sandbox"] if newer(program) else ["sandbox", "linux"]
-    told = ':workspace' if profile == "write" else ":read-only"
     words = [program, *names, "-c", f'default_permissions="{told}"', "--", "/bin/sh", "-c", trial]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, cwd=cwd, stdin=subprocess.DEVNULL)
@@ -254,10 +248,7 @@ class Server:
         self.last = 0
         threading.Thread(target=self.read, daemon=True).start()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         # Asked to end, it takes five seconds over it. Its thread was not to be kept, and its children end with the unit.
         self.process.kill()
         self.process.wait()

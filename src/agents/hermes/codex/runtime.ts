@@ -23,9 +23,9 @@ export const codexHome = ({ runtime }: ResolvedAgent): Record<string, string> =>
 
 /** Only a directory that is not Codex' default. */
 export function runtimeEnv(agent: ResolvedAgent): Record<string, string> {
-  const { runtime } = agent;
-  if (!runtime || !runsOnCodex(agent)) return {};
-  return runtime.home === fillPaths(agent, runtimeTypeOf(agent, "codex").homes.own) ? { CODEX_HOME: runtime.home } : {};
+  if (!runsOnCodex(agent)) return {};
+  const isOwn = agent.runtime?.home === fillPaths(agent, runtimeTypeOf(agent, "codex").homes.own);
+  return isOwn ? codexHome(agent) : {};
 }
 
 /** Codex' files, and the memory files that its instructions are made of. */

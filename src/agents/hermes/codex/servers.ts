@@ -12,12 +12,6 @@ export type Setting = Scalar | Setting[] | Map<string, Setting>;
 /** The values of `${NAME}` in config.yaml. A secret must not be written to a file. */
 export type Variables = ReadonlyMap<string, string | Secret>;
 
-export interface Translated {
-  server?: TomlTable;
-  /** What Codex does not get and why, in the words of Hermes where it reports the same. */
-  notes: string[];
-}
-
 /** Names that every version of Codex accepts. */
 const takesName = /^[a-zA-Z0-9_:@/.-]+$/;
 
@@ -26,7 +20,8 @@ const handled = new Set([
   ...["description", "tools", "sampling", "auth", "oauth"],
 ]);
 
-export function translate(name: string, setting: Setting | undefined, variables: Variables): Translated {
+/** `notes`: what Codex does not get and why, in the words of Hermes where it reports the same. */
+export function translate(name: string, setting: Setting | undefined, variables: Variables) {
   if (!takesName.test(name)) return skipped("Codex starts no server of that name");
   if (!(setting instanceof Map)) return skipped("no command or url field");
   const reading = new Reading(setting, variables);
@@ -49,7 +44,7 @@ export function translate(name: string, setting: Setting | undefined, variables:
 
 type Entries<T = TomlValue | undefined> = [name: string, value: T][];
 
-const skipped = (why: string): Translated => ({ notes: [why] });
+const skipped = (why: string) => ({ server: undefined, notes: [why] });
 
 class Reading {
   readonly notes: string[] = [];

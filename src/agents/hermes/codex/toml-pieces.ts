@@ -13,23 +13,18 @@ export interface Piece {
   lines: string[];
 }
 
-export interface Flaw {
-  line: number;
-  column: number;
-  reason: string;
-}
-
 export const isHeader = ({ kind }: Piece): boolean => kind === "table" || kind === "array";
 
 export const textOf = (pieces: readonly Piece[]): string => pieces.flatMap(({ lines }) => lines).join("");
 
-export function piecesOf(text: string): Piece[] | Flaw {
+/** The error for a text that is not valid TOML. */
+export function piecesOf(text: string): Piece[] | ParseError {
   let program: AST.TOMLProgram;
   try {
     program = parseTOML(text, { tomlVersion: "next" });
   } catch (error) {
-    if (!(error instanceof ParseError)) throw error;
-    return { line: error.lineNumber, column: error.column + 1, reason: error.message };
+    if (error instanceof ParseError) return error;
+    throw error;
   }
   const pieces: Piece[] = [];
   let done = 0;
@@ -46,8 +41,7 @@ export function piecesOf(text: string): Piece[] | Flaw {
 export const piecesByLine = (text: string): Piece[] =>
   linesOf(text).map((line) => {
     const pieces = piecesOf(line);
-    const [piece] = "reason" in pieces ? [] : pieces;
-    return piece ?? { kind: "key", path: [], header: 0, lines: [line] };
+    return (Array.isArray(pieces) && pieces[0]) || { kind: "key", path: [], header: 0, lines: [line] };
   });
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];

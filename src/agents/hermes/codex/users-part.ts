@@ -1,16 +1,12 @@
 import { Fault } from "../../../errors.js";
 import { closing, headerOf, nothingInIt, opening, tablesOfHermes } from "./block.js";
-import { type Flaw, isHeader, type Piece, piecesByLine, piecesOf, textOf } from "./toml-pieces.js";
+import { isHeader, type Piece, piecesByLine, piecesOf, textOf } from "./toml-pieces.js";
 
 /** A config.toml without the parts of Hermes and clm. */
-export interface UsersPart extends BlockContent {
+export interface UsersPart {
   /** A byte order mark, if the file begins with one. */
   mark: string;
   pieces: Piece[];
-}
-
-/** What was in the blocks besides the user's own lines. */
-interface BlockContent {
   /** Servers that may be the user's, and are kept: `codex mcp add` moves all servers to one place. */
   unsure: Set<string>;
   dropped: Set<string>;
@@ -31,20 +27,24 @@ export function usersPart(file: string, ours: Ours): UsersPart {
   const mark = file.startsWith("\ufeff") ? "\ufeff" : "";
   const text = file.slice(mark.length);
   const parsed = piecesOf(text);
-  const all = "reason" in parsed ? piecesByLine(text) : parsed;
+  const all = Array.isArray(parsed) ? parsed : piecesByLine(text);
   const sections = sectionsOf(all);
-  const outside = headersIn(sections.filter(({ kind }) => kind === "user"));
+  const outside = sections.flatMap(({ kind, pieces }) => (kind === "user" ? pieces.filter(isHeader) : []));
+  const headers = new Set(outside.map(({ path }) => headerOf(path)));
   const content: BlockContent = { unsure: new Set(), dropped: new Set(), additions: new Map() };
   const kept = sections.flatMap((section) =>
-    section.kind === "user" ? section.pieces : strangersIn(section, ours, outside, content),
+    section.kind === "user" ? section.pieces : strangersIn(section, ours, headers, content),
   );
   const pieces = piecesOf(textOf(kept));
-  if ("reason" in pieces) throw unreadable({ ...pieces, line: lineInFile(all, kept, pieces.line) });
-  return { mark, pieces, ...content };
+  if (Array.isArray(pieces)) return { mark, pieces, ...content };
+  const [line, column] = [lineInFile(all, kept, pieces.lineNumber), pieces.column + 1];
+  throw new Fault("bad-input", `config.toml on the host cannot be read: line ${line}, column ${column}`, {
+    why: [pieces.message, "Codex reads none of it: fix the file, or move it away"],
+    data: { line, column },
+  });
 }
 
-const headersIn = (sections: Section[]): Set<string> =>
-  new Set(sections.flatMap(({ pieces }) => pieces.filter(isHeader).map(({ path }) => headerOf(path))));
+type BlockContent = Omit<UsersPart, "mark" | "pieces">;
 
 interface Section {
   kind: "user" | "block" | "block without end";
@@ -154,24 +154,13 @@ function lineInFile(all: Piece[], kept: Piece[], line: number): number {
   return numbers[line - 1] ?? lines.length;
 }
 
-const unreadable = ({ line, column, reason }: Flaw): Fault =>
-  new Fault("bad-input", `config.toml on the host cannot be read: line ${line}, column ${column}`, {
-    why: [reason, "Codex reads none of it: fix the file, or move it away"],
-    data: { line, column },
-  });
-
 /** Inserts the block before the first table and the comment above it: keys after a table do not belong to the root. */
 export function withBlock({ mark, pieces }: UsersPart, block: string): string {
-  const at = placeFor(pieces);
+  let first = pieces.findIndex(isHeader);
+  while (pieces[first - 1]?.kind === "comment") first--;
+  const at = first < 0 ? pieces.length : first;
   const [above, below] = [textOf(pieces.slice(0, at)), textOf(pieces.slice(at))];
   const eol = pieces[0]?.lines[0]?.endsWith("\r\n") ? "\r\n" : "\n";
   const before = /^$|(^|\n)[ \t]*\r?\n$/.test(above) ? "" : above.endsWith("\n") ? eol : eol + eol;
   return `${mark}${above}${before}${block.replaceAll("\n", eol)}${below === "" ? "" : eol}${below}`;
-}
-
-function placeFor(pieces: Piece[]): number {
-  let place = pieces.findIndex(isHeader);
-  if (place < 0) return pieces.length;
-  while (pieces[place - 1]?.kind === "comment") place--;
-  return place;
 }

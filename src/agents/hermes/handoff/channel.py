@@ -11,12 +11,7 @@ made = False
 
 
 def opened():
-    if not os.path.exists(path):
-        raise Refusal(absent=True)
-    db = connected("mode=rw", 10)
-    has = columns(db)
-    if not has:
-        raise Refusal(absent=True)
+    db, has = writable(10)
     if "handoff_state" not in has["sessions"]:
         raise Refusal(fault="too-old", why="its state.db has no columns for it")
     return db
@@ -92,7 +87,7 @@ def wait(db, session, platform):
             if over is not None and (ended := given_up(db, state, platform, gone)):
                 return {"ended": ended}
         except sqlite3.OperationalError as error:
-            if not is_in_use(error):
+            if "locked" not in str(error) and "busy" not in str(error):
                 raise
             if over is not None and time.monotonic() - over > PATIENCE_SECONDS:
                 return {"ended": "in-use", "state": told, "error": str(error)}
@@ -109,10 +104,6 @@ def given_up(db, state, platform, gone):
     if change(db, "failed", ["pending"], platform, "taken back" if gone else "timed out waiting for gateway"):
         return "taken-back" if gone else "timed-out"
     return None
-
-
-def is_in_use(error):
-    return "locked" in str(error) or "busy" in str(error)
 
 
 # Nobody says anything more on stdin: when there is something to read, it is its end.

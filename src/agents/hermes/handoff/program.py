@@ -1,31 +1,21 @@
 # Writes to an agent's state.db what a handoff needs. Every verb is one transaction: whoever is killed in the middle leaves
 # what was there before.
 import glob
+from contextlib import closing
 
 HANDED_OVER = "handed_over"
 
 
 def main():
-    if not os.path.exists(path):
-        return {"absent": True}
-    db = connected("mode=rw", 30)
-    try:
-        has = columns(db)
-        if not has:
-            return {"absent": True}
+    db, has = writable(30)
+    # As a context the database commits, and after any exception rolls back.
+    with closing(db), db:
         # Nobody else writes from here on.
         db.execute("BEGIN IMMEDIATE")
-        try:
-            # What was taken away before may have been written once more, by a turn that nobody hears any more.
-            for gone in question.get("gone", []):
-                take_away(db, has, gone)
-            answer = verbs[question["verb"]](db, has)
-            db.execute("COMMIT")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-    finally:
-        db.close()
+        # What was taken away before may have been written once more, by a turn that nobody hears any more.
+        for gone in question.get("gone", []):
+            take_away(db, has, gone)
+        answer = verbs[question["verb"]](db, has)
     for gone in [*([question["id"]] if question["verb"] in ("settle", "forget") else []), *question.get("gone", [])]:
         sweep(gone)
     return answer
@@ -128,20 +118,15 @@ def take_away(db, has, session):
     start = session + "-"
     # Messages may be there without their session: of a turn that ended when that had been taken away.
     some = "SELECT {0} AS id FROM {1} WHERE {0} = ? OR substr({0}, 1, ?) = ?"
-    both = some.format("id", "sessions") + " UNION " + some.format("session_id", "messages")
-    found = {row["id"] for row in db.execute(both, [session, len(start), start] * 2)}
+    every = some.format("id", "sessions") + " UNION " + some.format("session_id", "messages")
     if "parent_session_id" in has["sessions"]:
-        while True:
-            marks = ", ".join("?" for _ in found)
-            more = {row["id"] for row in db.execute(f"SELECT id FROM sessions WHERE parent_session_id IN ({marks})", [*found])} - found
-            if not more:
-                break
-            found |= more
-    # Children first: one refers to the other.
-    for name in sorted(found):
+        every += " UNION SELECT s.id FROM sessions s JOIN gone ON s.parent_session_id = gone.id"
+    query = f"WITH RECURSIVE gone(id) AS ({every}) SELECT id FROM gone"
+    found = [row["id"] for row in db.execute(query, [session, len(start), start] * 2)]
+    # One refers to the other: messages to their session, a session to its parent.
+    for name in found:
         db.execute("DELETE FROM messages WHERE session_id = ?", [name])
-    if "parent_session_id" in has["sessions"]:
-        for name in found:
+        if "parent_session_id" in has["sessions"]:
             db.execute("UPDATE sessions SET parent_session_id = NULL WHERE id = ?", [name])
     for name in found:
         db.execute("DELETE FROM sessions WHERE id = ?", [name])

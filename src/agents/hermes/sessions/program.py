@@ -1,17 +1,17 @@
 # Reads what was said to an agent from its state.db. Never writes.
+from contextlib import closing
 
 
 def main():
     if not os.path.exists(path):
-        yield {"absent": True}
-        return
+        raise Refusal(absent=True)
     before = standing()
     alone = not (os.path.exists(path + "-wal") or os.path.exists(path + "-journal"))
     for answer in answers(alone):
         # What nobody had open is read without locks: it must not have changed meanwhile.
         if alone and standing() != before:
             raise Refusal(fault="busy", why="it was written while it was read")
-        yield answer
+        tell(**answer)
 
 
 def standing():
@@ -31,15 +31,9 @@ def opened(alone):
 
 
 def answers(alone):
-    db = opened(alone)
-    try:
+    with closing(opened(alone)) as db:
         has = columns(db)
-        if not has:
-            yield {"absent": True}
-            return
-        yield from verbs[question["verb"]](db, has)
-    finally:
-        db.close()
+        yield from verbs[question["verb"]](db, has) if has else [{"absent": True}]
 
 
 # Of both a list and a search: only this source, only since then, and none that a proof of clm's asked its question in.
@@ -133,10 +127,4 @@ def search(db, has):
 
 verbs = {"list": sessions, "whole": whole, "search": search}
 
-
-def tell_all():
-    for answer in main():
-        tell(**answer)
-
-
-conclude(tell_all, "unreadable")
+conclude(main, "unreadable")

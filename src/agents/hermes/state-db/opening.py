@@ -38,6 +38,15 @@ def columns(db):
     return has if has["sessions"] and has["messages"] else None
 
 
+# For a program that writes: the database and its columns.
+def writable(timeout):
+    db = connected("mode=rw", timeout) if os.path.exists(path) else None
+    has = db and columns(db)
+    if not has:
+        raise Refusal(absent=True)
+    return db, has
+
+
 # Later versions hide messages that were taken back, and keep them. `m` is the table of messages.
 def active(has):
     return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
