@@ -79,8 +79,8 @@ export function render(agent: ResolvedAgent, answers: Answers) {
 /** With any other provider the agent would silently run its turns itself. */
 function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
   const { manifest, ref, name } = agent;
-  if (!runsOnCodex(agent) || provider === manifest.runtimes.codex?.provider) return;
   const needed = manifest.runtimes.codex?.provider;
+  if (!runsOnCodex(agent) || provider === needed) return;
   throw new Fault("not-ready", `${name} runs on Codex, which needs a provider of type ${needed}`, {
     next: `clm agent runtime auto ${ref}`,
   });

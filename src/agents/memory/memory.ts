@@ -43,11 +43,7 @@ export const onlyLists = (type: string, files: MemoryFile[]): string =>
   `${type} memory accepts only ${files.flatMap(({ name, entries }) => (entries ? name : [])).join(" and ")}`;
 
 /** Counts code points, as agents do: an emoji is one, a combining accent one more. */
-export function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length++;
-  return length;
-}
+export const lengthOf = (text: string): number => [...text].length;
 
 /**
  * Line ends become LF, and a list of entries loses its last newline: the agent writes none, and would count it.

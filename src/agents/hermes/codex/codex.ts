@@ -11,10 +11,10 @@ import { opening, titleOfPlugin } from "./block.js";
 import { callback, removeOurs } from "./config-toml.js";
 import { agentsId, configId, mergedIn } from "./files.js";
 import { unmirrored } from "./mirror.js";
-import { isSameProfile, profileFor, type Reach, reachOf } from "./permissions.js";
+import { isSameProfile, profileFor, reachOf } from "./permissions.js";
 import { judgePreflight, pluginsIn } from "./preflight.js";
 import { judgeCodex } from "./proof.js";
-import { type CodexReport, type ProbeOptions, probeCommand } from "./report.js";
+import { type CodexReport, probeCommand } from "./report.js";
 import { codexHome, codexPlaces } from "./runtime.js";
 import { settingIn as yamlSetting } from "./settings.js";
 
@@ -72,12 +72,7 @@ const probes: Record<ProbePurpose, { session: boolean; still: boolean; trial: bo
 };
 
 /** What is tried in the sandbox of a profile. */
-const trials: Record<Reach, ProbeOptions["sandbox"]> = {
-  read: "read",
-  write: "write",
-  unknown: "write",
-  everything: false,
-};
+const trials = { read: "read", write: "write", unknown: "write", everything: false } as const;
 
 type Preflight = Omit<Parameters<AgentRuntime["preflight"]>[0], "report"> & { report: CodexReport };
 

@@ -26,7 +26,8 @@ export function unmirrored(existing: string): string | undefined {
 
 function digest({ name, soul, memory, user }: Mind, room: number): string {
   const parts = [
-    [`Who you are (${name})`, withoutComments(soul)],
+    // Comments are not for the model.
+    [`Who you are (${name})`, soul.replace(/<!--[\s\S]*?-->/g, "").trim()],
     ["What you remember", entries(memory)],
     ["Who you work for", entries(user)],
   ].flatMap(([title, text]) => (text ? [`# ${title}\n\n${text}`] : []));
@@ -41,9 +42,6 @@ const entries = (text: string): string =>
     .filter(Boolean)
     .map((entry) => `- ${entry.replaceAll("\n", "\n  ")}`)
     .join("\n");
-
-/** Comments are not for the model. */
-const withoutComments = (text: string): string => text.replace(/<!--[\s\S]*?-->/g, "").trim();
 
 function cut(text: string, bytes: number): string {
   // A remaining comment mark could end our block.

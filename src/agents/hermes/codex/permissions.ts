@@ -5,19 +5,17 @@ import { compareVersions } from "../../manifest/versions.js";
 export type Reach = "read" | "write" | "everything" | "unknown";
 
 /** The profile without a sandbox, in older and newer versions. */
-const names = [":danger-no-sandbox", ":danger-full-access"];
-
-const everything = (version: string, known: Known): string =>
-  known?.find((name) => names.includes(name)) ??
-  (compareVersions(version, "0.131.0") < 0 ? ":danger-no-sandbox" : ":danger-full-access");
-
-type Known = readonly string[] | null | undefined;
+const [older, newer] = [":danger-no-sandbox", ":danger-full-access"];
 
 /** The profile's full name in this version. `known` are the names it lists, if it can. A user's own has no colon. */
-export function profileFor(word: string, version: string, known: Known): string {
-  const name = inFull(word, version, known);
+export function profileFor(word: string, version: string, known: readonly string[] | null | undefined): string {
+  const listed = known?.find((name) => name === older || name === newer);
+  const everything = listed ?? (compareVersions(version, "0.131.0") < 0 ? older : newer);
+  // One flag means the same with every version.
+  const full = { read: ":read-only", write: ":workspace", everything, unknown: word };
+  const name = full[reachOf(word)];
   if (!name.startsWith(":")) return name;
-  const all = known?.filter((each) => each.startsWith(":")) ?? [":read-only", ":workspace", everything(version, known)];
+  const all = known?.filter((each) => each.startsWith(":")) ?? [full.read, full.write, everything];
   if (all.includes(name)) return name;
   throw new Fault("bad-input", `Codex ${version} has no permission profile ${name}`, {
     why: all.length > 0 ? `there are ${all.join(", ")}, and those of your own in its config.toml` : "it lists none",
@@ -25,16 +23,10 @@ export function profileFor(word: string, version: string, known: Known): string 
   });
 }
 
-function inFull(word: string, version: string, known: Known): string {
-  if (word === "read-only" || word === "workspace") return `:${word}`;
-  // One flag means the same with every version.
-  return [...names, "full-access"].includes(word) ? everything(version, known) : word;
-}
-
 export function reachOf(profile: string): Reach {
   if (/^:?read-only$/.test(profile)) return "read";
   if (/^:?workspace$/.test(profile)) return "write";
-  return profile === "full-access" || names.includes(profile) ? "everything" : "unknown";
+  return ["full-access", older, newer].includes(profile) ? "everything" : "unknown";
 }
 
 export const isSameProfile = (a: string, b: string): boolean =>

@@ -20,22 +20,22 @@ export interface PreflightInput {
 
 export function judgePreflight(before: PreflightInput): Check[] {
   const { manifest, version } = before.resolved;
-  return [
+  const checks: Check[] = [
     { id: "version", ...ok(`${manifest.title} ${version} can hand its turns over`) },
     { id: "provider", ...judgeProvider(before) },
     { id: "codex", ...judgeProgram(before) },
     { id: "login.agent", ...judgeHermesLogin(before) },
     { id: "cwd", ...judgeCwd(before) },
-    ...(before.report.version ? judgeVersion(before) : []),
+  ];
+  if (!before.report.version) return checks;
+  return [
+    ...checks,
+    { id: "login.codex", ...judgeCodexLogin(before) },
+    { id: "sandbox", ...judgeSandbox(before) },
+    { id: "settings", ...judgeSettings(before) },
+    ...judgePlugins(before).map((verdict) => ({ id: "plugins", ...verdict })),
   ];
 }
-
-const judgeVersion = (before: PreflightInput): Check[] => [
-  { id: "login.codex", ...judgeCodexLogin(before) },
-  { id: "sandbox", ...judgeSandbox(before) },
-  { id: "settings", ...judgeSettings(before) },
-  ...judgePlugins(before).map((verdict) => ({ id: "plugins", ...verdict })),
-];
 
 function judgeProvider({ resolved: { ref }, type, provider }: PreflightInput): Verdict {
   if (provider === type.provider) return ok(provider);

@@ -218,7 +218,9 @@ def servers(server, wanted, seconds):
 def try_sandbox(program, cwd, profile):
     """A command that writes where it may: whether Codex' sandbox can be made here at all."""
     told, trial = TRIALS[profile]
-    names = ["sandbox"] if newer(program) else ["sandbox", "linux"]
+    # Once there was a word for each system; later there is none.
+    usage = subprocess.run([program, "sandbox", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
+    names = ["sandbox", "linux"] if re.search(r"^\s+linux\s", usage, re.M) else ["sandbox"]
     words = [program, *names, "-c", f'default_permissions="{told}"', "--", "/bin/sh", "-c", trial]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, cwd=cwd, stdin=subprocess.DEVNULL)
@@ -228,12 +230,6 @@ def try_sandbox(program, cwd, profile):
         return {"works": False, "why": str(error)}
     why = "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-WHY:] or f"it ended with {done.returncode}"
     return {"works": done.returncode == 0, "why": why}
-
-
-def newer(program):
-    """Once there was a word for each system; later there is none."""
-    said = subprocess.run([program, "sandbox", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
-    return not re.search(r"^\s+linux\s", said, re.M)
 
 
 class Server:

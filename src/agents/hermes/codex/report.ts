@@ -17,6 +17,14 @@ const mcpServer = z.object({
   tools: z.array(z.string()),
 });
 
+const plugin = z.object({
+  name: z.string(),
+  marketplace: z.string(),
+  installed: z.boolean().nullish(),
+  enabled: z.boolean().nullish(),
+  availability: text,
+});
+
 /** Codex' report on an agent's host; a question it refused is a fault in its own words. */
 const report = z.object({
   home: z.string(),
@@ -34,20 +42,7 @@ const report = z.object({
   server_fault: z.string().optional(),
   account: orFault(z.object({ kind: text, needed: z.boolean() })),
   settings: orFault(z.object({ model_provider: text })),
-  plugins: orFault(
-    z.object({
-      listed: z.array(
-        z.object({
-          name: z.string(),
-          marketplace: z.string(),
-          installed: z.boolean().nullish(),
-          enabled: z.boolean().nullish(),
-          availability: text,
-        }),
-      ),
-      errors: z.array(z.string()),
-    }),
-  ),
+  plugins: orFault(z.object({ listed: z.array(plugin), errors: z.array(z.string()) })),
   /** Names of permission profiles; absent for versions that cannot list them. */
   profiles: z.array(z.string()).nullish(),
   thread: orFault(z.object({ profile: text, sandbox: text })),

@@ -106,12 +106,9 @@ function isForeign(piece: Piece, inTable: boolean): boolean {
  * The user's pieces in a block. Codex appends settings and plugins after the last table of the file, which is before
  * the closing line when nothing follows the block; and root keys after the last one, which may be ours.
  */
-function strangersIn(
-  { kind, pieces, isLast }: Section,
-  known: Ours,
-  outside: Set<string>,
-  { unsure, dropped, additions }: BlockContent,
-): Piece[] {
+function strangersIn(section: Section, known: Ours, outside: Set<string>, content: BlockContent): Piece[] {
+  const { kind, pieces, isLast } = section;
+  const { unsure, dropped, additions } = content;
   // In a block without an end, the user's own servers may follow directly.
   const ours = kind === "block" ? known : { ...known, plugin: () => true, whole: true };
   const kept: Piece[] = [];
