@@ -184,6 +184,8 @@ export interface Context {
   now: () => Date;
   yes: boolean;
   dryRun: boolean;
+  /** Of commands that log in to hosts; see `sudoOption`. */
+  sudoPasswordFile: string | undefined;
   argv: string[];
   /** A function, because opening stdin has side effects. */
   stdin: () => InStream;

@@ -10,7 +10,7 @@ import type { Globals } from "./globals.js";
 type Runtime = Pick<Context, "env" | "now" | "signal" | "argv" | "stdin" | "untilStopped" | "mayTakeToStop">;
 
 export async function createContext(ui: Terminal, globals: Globals, runtime: Runtime): Promise<Context> {
-  const { format, yes, dryRun } = globals;
+  const { format, yes, dryRun, sudoPasswordFile } = globals;
   // Loaded now, so that printing is synchronous.
   const write = format === "json" || format === "yaml" ? await serializerFor(format) : undefined;
   const { env } = runtime;
@@ -27,6 +27,7 @@ export async function createContext(ui: Terminal, globals: Globals, runtime: Run
     screen: ui.screen,
     yes,
     dryRun,
+    sudoPasswordFile,
     list(rows, view) {
       if (write) ui.data(view.data ? rows.map(view.data) : rows, write);
       else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));

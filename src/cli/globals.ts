@@ -2,6 +2,7 @@ import { type Command, choice, type Format, flag, type OptionSpec, text } from "
 
 export interface Globals {
   configDir: string | undefined;
+  sudoPasswordFile: string | undefined;
   format: Format;
   yes: boolean;
   dryRun: boolean;

@@ -44,10 +44,11 @@ export async function parse(argv: readonly string[], width = 80): Promise<Parsed
 }
 
 function globalsIn(command: Command, values: Record<string, unknown>): Globals {
-  const { configDir, output } = values;
+  const { output } = values;
   const formats = command.formats ?? ["table"];
   return {
-    configDir: typeof configDir === "string" ? configDir : undefined,
+    configDir: textIn(values.configDir),
+    sudoPasswordFile: textIn(values.sudoPasswordFile),
     format: formats.find((format) => format === output) ?? formats[0] ?? "table",
     yes: values.yes === true,
     dryRun: values.dryRun === true,
@@ -56,6 +57,8 @@ function globalsIn(command: Command, values: Record<string, unknown>): Globals {
     noColor: values.noColor === true,
   };
 }
+
+const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 function optionValues(command: Command, before: Token[], after: Token[]): Record<string, unknown> {
   const path = `clm ${command.path}`;

@@ -39,7 +39,7 @@ export function batchPace({ parallel, maxFail, continue: all }: BatchOptions): P
 
 interface AgentInput {
   args: { names: string[] };
-  options: AgentFilters & BatchOptions & { sudoPasswordFile?: string | undefined };
+  options: AgentFilters & BatchOptions;
 }
 
 export interface AgentVerb<T extends { agent: Agent }> {
@@ -66,7 +66,7 @@ export function runOnAgents<T extends { agent: Agent }>(
 ): Promise<number | undefined> {
   const agents = chooseAgents(clm, names, options);
   const single = namesOneAgent(names) ? agents[0] : undefined;
-  return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
+  return withSession(clm, async (session) => {
     if (!single) return runOnSeveral(command, options, clm, session, agents, verb);
     const result = await verb.run(session, hostAndName(single));
     printResult(clm, result.agent, verb.json(result), () => verb.print?.(result));

@@ -6,10 +6,8 @@ import { chooseAgents } from "../run-on-agents.js";
 import type { doctor } from "./commands.js";
 
 export const run: Handler<typeof doctor> = async ({ args, options }, clm) => {
-  const { fix, parallel, verbose, sudoPasswordFile } = options;
+  const { fix, parallel, verbose } = options;
   const agents = chooseAgents(clm, args.names, options);
-  const diagnosis = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    doctorAgents(session, agents, { fix, parallel }),
-  );
+  const diagnosis = await withSession(clm, (session) => doctorAgents(session, agents, { fix, parallel }));
   return report(clm, diagnosis, { verbose });
 };

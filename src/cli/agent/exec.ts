@@ -18,9 +18,7 @@ export const run: Handler<typeof exec> = async (input, clm) => {
   const { names } = input.args;
   const agents = chooseAgents(clm, names, input.options);
   const lone = namesOneAgent(names) ? agents[0] : undefined;
-  return withSession({ ...clm, sudoPasswordFile: input.options.sudoPasswordFile }, (session) =>
-    lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input),
-  );
+  return withSession(clm, (session) => (lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input)));
 };
 
 /** Like a local command: its streams and its exit code become ours. */

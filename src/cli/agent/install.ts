@@ -9,7 +9,7 @@ import { usage } from "../usage.js";
 import type { install } from "./commands.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
-  const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
+  const { type, host, name, version, port, relaxed, installerFile, noPackages } = options;
   if (host === undefined) throw usage("clm agent install", "--host is missing: name the host to install it on");
   if (name === undefined) throw usage("clm agent install", "--name is missing: name the agent");
   const wanted = {
@@ -22,13 +22,11 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
     installerFile,
     packages: !noPackages,
   };
-  const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wanted)).catch(
-    (error) => {
-      // With -o json the checks are part of the error.
-      if (error instanceof ChecksFailed && clm.format === "table") clm.list(error.checks, briefCheckView);
-      throw error;
-    },
-  );
+  const done = await withSession(clm, (session) => installAgent(session, wanted)).catch((error) => {
+    // With -o json the checks are part of the error.
+    if (error instanceof ChecksFailed && clm.format === "table") clm.list(error.checks, briefCheckView);
+    throw error;
+  });
   printInstalled(clm, done);
 };
 

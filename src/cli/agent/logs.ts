@@ -13,7 +13,7 @@ import { logLines, logObject } from "./log-lines.js";
 const atOnce = 1000;
 
 export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
-  const { follow, level = "debug", utc, sudoPasswordFile } = options;
+  const { follow, level = "debug", utc } = options;
   const since = options.since === undefined ? undefined : parseTime("--since", options.since, { now: clm.now(), utc });
   const until = options.until === undefined ? undefined : parseTime("--until", options.until, { now: clm.now(), utc });
   if (follow && until) throw new Fault("usage", "--follow and --until contradict each other");
@@ -47,7 +47,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
     },
   };
   if (follow) clm.untilStopped();
-  await withSession({ ...clm, sudoPasswordFile }, (session) =>
+  await withSession(clm, (session) =>
     readLogs(session, agents, { sources, since, until, lines, level, grep, follow }, reader),
   );
   const [first] = faults;

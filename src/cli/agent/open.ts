@@ -6,7 +6,7 @@ import { printEvent, urlOf } from "../tunnel/print-event.js";
 import type { open } from "./commands.js";
 
 export const run: Handler<typeof open> = async ({ args, options }, clm) => {
-  await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
+  await withSession(clm, (session) =>
     tunnelToDashboard(session, args.name, options, (happening, agent) => {
       const what = `the dashboard of ${agent.name} on ${agent.host}`;
       printEvent(clm, happening, { resolved: agent, what, afterwards: "reload the page" });

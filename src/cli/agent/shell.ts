@@ -4,14 +4,14 @@ import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import type { shell } from "./commands.js";
 
-export const run: Handler<typeof shell> = async ({ args, options }, clm) => {
+export const run: Handler<typeof shell> = async ({ args }, clm) => {
   if (!clm.dryRun && (!process.stdin.isTTY || !process.stdout.isTTY)) {
     throw new Fault("usage", "a shell needs a terminal", {
       why: process.stdin.isTTY ? "stdout is not a terminal" : "stdin is not a terminal",
       next: `clm agent exec ${args.name} -- COMMAND`,
     });
   }
-  return withSession({ ...clm, ...options }, (session) => shellIn(session, args.name, screenOf(clm)));
+  return withSession(clm, (session) => shellIn(session, args.name, screenOf(clm)));
 };
 
 /** The local terminal. While it is lent to the shell, clm prints nothing. */

@@ -10,9 +10,9 @@ import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { status } from "./commands.js";
 
 export const run: Handler<typeof status> = async ({ args, options }, clm) => {
-  const { noDrift, sudoPasswordFile } = options;
+  const { noDrift } = options;
   const agents = chooseAgents(clm, args.names, options);
-  const found = await withSession({ ...clm, sudoPasswordFile, timeout: connectTimeout }, (session) =>
+  const found = await withSession({ ...clm, timeout: connectTimeout }, (session) =>
     probeWith(clm, session, agents, !noDrift),
   );
   const lone = namesOneAgent(args.names) ? found[0] : undefined;

@@ -9,10 +9,10 @@ import { converse } from "./converse.js";
 import { once } from "./once.js";
 
 export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
-  const { system, file, sudoPasswordFile } = options;
+  const { system, file } = options;
   const which = whichOf(options);
   const source = sourceOf(options, clm);
-  return withSession({ ...clm, sudoPasswordFile }, async (session) => {
+  return withSession(clm, async (session) => {
     const talk = new Talk(session, args.name, { which, system });
     // Connects while files are read; a failure is reported when the connection is used.
     talk.connected().catch(() => {});

@@ -14,7 +14,6 @@ export const run: Handler<typeof diff> = ({ args, options }, clm) =>
 
 interface PrintOptions {
   parallel: number;
-  sudoPasswordFile?: string | undefined;
   /** One agent was named: print an object, not a list. */
   lone: boolean;
 }
@@ -22,11 +21,9 @@ interface PrintOptions {
 export async function printDifferences(
   clm: Context,
   agents: Agent[],
-  { parallel, sudoPasswordFile, lone }: PrintOptions,
+  { parallel, lone }: PrintOptions,
 ): Promise<number> {
-  const compared = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    compareAgents(session, agents, { parallel }),
-  );
+  const compared = await withSession(clm, (session) => compareAgents(session, agents, { parallel }));
   if (clm.format === "name")
     clm.ui.out(
       refsWith(compared, "differs")

@@ -5,7 +5,7 @@ import type { doctor } from "./commands.js";
 import { report } from "./report.js";
 
 export const run: Handler<typeof doctor> = async ({ options }, clm) => {
-  const { fix, parallel, verbose, sudoPasswordFile } = options;
-  const diagnosis = await withSession({ ...clm, sudoPasswordFile }, (session) => doctorAll(session, { fix, parallel }));
+  const { fix, parallel, verbose } = options;
+  const diagnosis = await withSession(clm, (session) => doctorAll(session, { fix, parallel }));
   return report(clm, diagnosis, { verbose });
 };

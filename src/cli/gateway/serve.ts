@@ -18,7 +18,7 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
   clm.untilStopped();
   // Requests in flight may end, within the configured time.
   clm.mayTakeToStop(settings.drain * 1000 + 5000);
-  await withSession({ ...clm, ui, timeout, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
+  await withSession({ ...clm, ui, timeout }, (session) =>
     serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
   );
   return 0;

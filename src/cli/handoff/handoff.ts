@@ -13,15 +13,14 @@ type Invocation = Parameters<Handler<typeof handoff>>[0];
 export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
   mustGoTogether({ args, options });
   if (options.list) return void clm.list(openHandoffs(clm.configDir).all(), openView);
-  const setting = { ...clm, sudoPasswordFile: options.sudoPasswordFile };
   const { abandon: id } = options;
   if (id !== undefined) {
-    const { to } = await withSession(setting, (session) => abandon(session, id));
+    const { to } = await withSession(clm, (session) => abandon(session, id));
     if (!clm.dryRun) clm.show({ id, abandoned: true }, () => `nothing of ${id} is left on ${to.host}/${to.agent}`);
     return;
   }
   const { src: from = "", dst: to = "" } = args;
-  return withSession(setting, async (session) => {
+  return withSession(clm, async (session) => {
     if (options.toChannel !== undefined) {
       const { toChannel: channel, reset, wait = 90, session: id } = options;
       const handed = await handToChannel(session, from, { channel, reset, wait, session: id });

@@ -20,10 +20,10 @@ const view: View<Row> = {
 };
 
 export const run: Handler<typeof check> = async ({ args, options }, clm) => {
-  const { label, parallel, sudoPasswordFile } = options;
+  const { label, parallel } = options;
   const all = options.all || (args.names.length === 0 && label.length === 0);
   const hosts = chooseHosts(clm, { all, label, patterns: args.names });
-  const rows = await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+  const rows = await withSession(clm, async (session) => {
     const checked = atMost(parallel, hosts, async (host) =>
       (await checkHost(session, host)).map((check): Row => ({ host: host.name, ...check })),
     );

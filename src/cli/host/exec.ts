@@ -7,7 +7,7 @@ import type { exec } from "./commands.js";
 import { chooseHosts } from "./options.js";
 
 export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
-  const { all, label, sudo, timeout, parallel, sudoPasswordFile, raw } = options;
+  const { all, label, sudo, timeout, parallel, raw } = options;
   const { patterns, command } = args;
   if (!all && patterns.length === 0 && label.length === 0) {
     throw new Fault("usage", "no host is selected", { next: "clm host exec --all -- COMMAND" });
@@ -19,9 +19,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const people = clm.format === "table";
   const print = hosts.length === 1 ? streamed : grouped;
   const listener = people ? print(clm, raw) : {};
-  const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    execOnHosts(session, hosts, question, listener),
-  );
+  const answers = await withSession(clm, (session) => execOnHosts(session, hosts, question, listener));
   if (!people && !clm.dryRun) {
     clm.show(answers.map(({ fault, ...answer }) => ({ ...answer, ...(fault && { error: errorOf(fault) }) })));
   }

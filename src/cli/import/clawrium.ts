@@ -28,18 +28,16 @@ const comparedView: View<Compared> = {
 };
 
 export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
-  const { from, host, acceptNew, noCheck, sudoPasswordFile } = options;
+  const { from, host, acceptNew, noCheck } = options;
   const forPeople = clm.format === "table";
-  const { rows, backup, changed, untrusted, compared, ...imported } = await withSession(
-    { ...clm, sudoPasswordFile },
-    (session) =>
-      importClawrium(session, {
-        from,
-        hostNames: host,
-        acceptNew,
-        check: !noCheck,
-        onPlan: (plan) => forPeople && clm.list(plan, planView),
-      }),
+  const { rows, backup, changed, untrusted, compared, ...imported } = await withSession(clm, (session) =>
+    importClawrium(session, {
+      from,
+      hostNames: host,
+      acceptNew,
+      check: !noCheck,
+      onPlan: (plan) => forPeople && clm.list(plan, planView),
+    }),
   );
   if (!forPeople) {
     clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared });

@@ -18,9 +18,9 @@ export const connectTimeout = 8000;
 const timeout = 16_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
-  const { sudoPasswordFile, noDrift } = options;
+  const { noDrift } = options;
   const choose = () => chooseAgentsOrAll(clm, args.names, options);
-  const setting = { ...clm, sudoPasswordFile, timeout: connectTimeout };
+  const setting = { ...clm, timeout: connectTimeout };
   if (options.watch || options.every !== undefined) {
     if (clm.format === "yaml" || clm.format === "name")
       throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);

@@ -7,7 +7,7 @@ import { printEvent } from "./print-event.js";
 
 export const run: Handler<typeof tunnel> = async ({ args, options }, clm) => {
   const { env, elsewhere: configDir } = clm;
-  await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
+  await withSession(clm, (session) =>
     tunnelToApi(session, args.name, options, (happening, agent) => {
       const { ref, host, name, manifest } = agent;
       const ready = (url: string) => curlLine({ ref: ref, url: `${url}${manifest.api.models}`, env, configDir });

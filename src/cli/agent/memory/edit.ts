@@ -4,7 +4,7 @@ import type { Handler } from "../../command.js";
 import type { edit } from "./commands.js";
 import { printResult } from "./view.js";
 
-export const run: Handler<typeof edit> = async ({ args, options }, clm) => {
+export const run: Handler<typeof edit> = async ({ args }, clm) => {
   const editing = { file: args.file, yes: clm.yes };
-  printResult(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, editing)));
+  printResult(clm, await withSession(clm, (session) => editMemory(session, args.name, editing)));
 };

@@ -5,8 +5,8 @@ import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
 import type { read } from "./commands.js";
 
-export const run: Handler<typeof read> = async ({ args, options }, clm) => {
-  const { file, content } = await withSession({ ...clm, ...options }, async (session) => {
+export const run: Handler<typeof read> = async ({ args }, clm) => {
+  const { file, content } = await withSession(clm, async (session) => {
     const target = await memoryTarget(session, args.name);
     return readFile(session, target, target.file(args.file));
   });

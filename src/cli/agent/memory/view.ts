@@ -5,15 +5,10 @@ import { withSession } from "../../../flows/session.js";
 import { age } from "../../../ui/time.js";
 import type { Context, View } from "../../command.js";
 
-interface Invocation {
-  args: { name: string; file?: string | undefined };
-  options: { sudoPasswordFile?: string | undefined };
-}
-
-export const readMemory = ({ args, options }: Invocation, clm: Context): Promise<MemoryCopy[]> =>
-  withSession({ ...clm, ...options }, async (session) => {
-    const target = await memoryTarget(session, args.name);
-    return readFiles(session, target, args.file === undefined ? target.files : [target.file(args.file)]);
+export const readMemory = (clm: Context, name: string, file: string | undefined): Promise<MemoryCopy[]> =>
+  withSession(clm, async (session) => {
+    const target = await memoryTarget(session, name);
+    return readFiles(session, target, file === undefined ? target.files : [target.file(file)]);
   });
 
 export function toJson({ file, content, digest }: MemoryCopy) {

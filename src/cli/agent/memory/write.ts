@@ -8,12 +8,11 @@ import type { write } from "./commands.js";
 import { printResult } from "./view.js";
 
 export const run: Handler<typeof write> = async ({ args, options }, clm) => {
-  const { from = "-", ifDigest, sudoPasswordFile } = options;
+  const { from = "-", ifDigest } = options;
   const isPiped = from === "-";
   const bytes = isPiped ? await piped(clm) : await contentOf(from);
   const request = { file: args.file, bytes, only: isPiped, yes: clm.yes, ifDigest };
-  const setting = { ...clm, sudoPasswordFile };
-  printResult(clm, await withSession(setting, (session) => writeMemory(session, args.name, request)));
+  printResult(clm, await withSession(clm, (session) => writeMemory(session, args.name, request)));
 };
 
 // Many times what any memory file may hold, and little enough to keep.

@@ -10,10 +10,10 @@ import { dryRunLines, printResult } from "../../print-result.js";
 export function changeAndPrint(
   clm: Context,
   name: string,
-  { apply, sudoPasswordFile }: { apply: boolean; sudoPasswordFile?: string | undefined },
+  { apply }: { apply: boolean },
   changeFor: (session: Session, target: AgentTarget) => SecretChange | Promise<SecretChange>,
 ): Promise<void> {
-  return withSession({ ...clm, sudoPasswordFile }, async (session) => {
+  return withSession(clm, async (session) => {
     const result = await changeSecrets(session, name, apply, (target) => changeFor(session, target));
     const { agent, ...data } = result;
     for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);

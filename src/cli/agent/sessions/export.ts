@@ -10,7 +10,7 @@ import type { exporting } from "./commands.js";
 import { markdown } from "./text.js";
 
 export const run: Handler<typeof exporting> = async ({ args, options }, clm) => {
-  const { all, format, to, force, sudoPasswordFile } = options;
+  const { all, format, to, force } = options;
   const { name, ids } = args;
   if (all === ids.length > 0) {
     throw new Fault("usage", all ? "--all goes with no session" : "say which sessions, or --all", {
@@ -27,7 +27,7 @@ export const run: Handler<typeof exporting> = async ({ args, options }, clm) => 
       ? clm.ui.pass("stdout", Buffer.from(asMarkdown(transcript)))
       : clm.ui.data(transcript.row, jsonLine);
   let count = 0;
-  await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+  await withSession(clm, async (session) => {
     const writeAll = async (write: (transcript: Transcript) => Promise<void> | void) => {
       for await (const transcript of readTranscripts(session, name, { ids, all })) {
         await write(transcript);

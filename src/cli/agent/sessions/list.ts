@@ -5,9 +5,9 @@ import type { list } from "./commands.js";
 import { filterFrom, sessionView } from "./view.js";
 
 export const run: Handler<typeof list> = async ({ args, options }, clm) => {
-  const { source, since, sudoPasswordFile } = options;
+  const { source, since } = options;
   const filter = filterFrom(options, clm);
-  const found = await withSession({ ...clm, sudoPasswordFile }, (session) => listSessions(session, args.name, filter));
+  const found = await withSession(clm, (session) => listSessions(session, args.name, filter));
   const narrowed = source !== undefined || since !== undefined;
   clm.list(found, sessionView(clm.now(), narrowed ? "no session matches" : `${args.name} has no sessions yet`));
 };

@@ -9,9 +9,7 @@ import { filterFrom, hitView } from "./view.js";
 export const run: Handler<typeof search> = async ({ args, options }, clm) => {
   if (args.text.trim() === "") throw new Fault("usage", "the text to search for is empty");
   const filter = filterFrom(options, clm);
-  const hits = await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
-    searchSessions(session, args.name, args.text, filter),
-  );
+  const hits = await withSession(clm, (session) => searchSessions(session, args.name, args.text, filter));
   clm.list(
     hits,
     hitView(args.text, (text) => clm.ui.redact(plain(text)), `no message of ${args.name} matches`),

@@ -8,8 +8,8 @@ import { conversation } from "./text.js";
 import { messageData, sessionData } from "./view.js";
 
 export const run: Handler<typeof show> = async ({ args, options }, clm) => {
-  const { full, sudoPasswordFile } = options;
-  await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+  const { full } = options;
+  await withSession(clm, async (session) => {
     for await (const transcript of readTranscripts(session, args.name, { ids: [args.id], all: false })) {
       clm.show(toJson(transcript), () =>
         conversation(transcript, { full, hidden: (text) => clm.ui.redact(plain(text)) }),
