@@ -124,7 +124,10 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
   hidden?: boolean;
   /** Command lines, each with an optional comment: `clm audit --last 20   # the newest`. */
   examples: string[];
-  /** Exports `run`. Typed loosely: the handler's type is derived from this declaration. A test loads every module. */
+  /**
+   * Exports the handler: `run`, or the verb's name where several share a module. Typed loosely: the handler's type is
+   * derived from this declaration. A test loads every module.
+   */
   load: () => Promise<object>;
 }
 
@@ -133,7 +136,7 @@ export interface Input<A, O> {
   options: OptionValues<O>;
 }
 
-/** The type of a command's `run`: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
+/** The type of a command's handler: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
 export type Handler<C> =
   C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<ExitCode> | Promise<void> : never;
 

@@ -5,9 +5,10 @@ import { faultData } from "../ui/errors.js";
 import { json as asJson } from "../ui/format.js";
 import type { InStream, OutStream } from "../ui/streams.js";
 import { Terminal } from "../ui/terminal.js";
-import type { Context } from "./command.js";
+import type { Command, Context } from "./command.js";
 import { createContext } from "./context.js";
 import type { Globals } from "./globals.js";
+import { lastWord } from "./nouns.js";
 import { type Parsed, parse } from "./parse.js";
 
 /** The process clm runs in. Tests pass their own. */
@@ -73,7 +74,8 @@ export async function runCli(argv: string[], world: World): Promise<number> {
         if (world.stopLimit) world.stopLimit.milliseconds = milliseconds;
       },
     });
-    const ended = runOf(await parsed.command.load(), parsed.command.path)(parsed.input, context);
+    const handler = await handlerOf(parsed.command);
+    const ended = handler(parsed.input, context);
     return (await Promise.race([ended, overdue, ...(world.crash ? [world.crash] : [])])) ?? 0;
   }
 
@@ -136,9 +138,12 @@ function guessOptions(argv: string[]): Pick<Globals, "quiet" | "debug" | "noColo
 
 type RunCommand = (input: unknown, clm: Context) => Promise<number | undefined>;
 
-function runOf(module: object, path: string): RunCommand {
-  if ("run" in module && typeof module.run === "function") return module.run as RunCommand;
-  throw new Error(`the module of 'clm ${path}' does not export run`);
+/** Verbs that share a module have handlers of their names; the handler of a lone one is called `run`. */
+export async function handlerOf({ load, path }: Command): Promise<RunCommand> {
+  const module = (await load()) as Record<string, RunCommand | undefined>;
+  const handler = module.run ?? module[lastWord(path)];
+  if (handler) return handler;
+  throw new Error(`the module of 'clm ${path}' does not export its handler`);
 }
 
 /** The error of a command after Ctrl-C, whatever it failed with. */

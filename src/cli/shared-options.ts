@@ -23,3 +23,11 @@ export const batchOptions = {
   maxFail: number("N", "stop starting new ones after N failures", { min: 1 }),
   continue: obsoleteFlag("go on with the others whatever fails"),
 };
+
+/** Of verbs that look at several agents. */
+export const manyAgents = { args: { names: agentNames }, formats: ["table", "json", "yaml", "name"] as const };
+export const manyAgentsOptions = { ...agentFilters, ...sudoOption };
+
+/** Of verbs that change several agents, one after the other. */
+export const changeAgents = { ...manyAgents, mutates: true };
+export const changeAgentsOptions = { ...agentFilters, ...batchOptions, ...sudoOption };

@@ -1,16 +1,24 @@
 import { levels } from "../../agents/logs/entry.js";
 import { choice, command, commandLine, flag, number, list as repeated, text, type Verbs } from "../command.js";
 import { doctorOptions } from "../doctor/commands.js";
-import { agentFilters, agentName, agentNames, batchOptions, sudoOption } from "../shared-options.js";
+import {
+  agentFilters,
+  agentName,
+  agentNames,
+  batchOptions,
+  changeAgents,
+  changeAgentsOptions,
+  manyAgents,
+  manyAgentsOptions,
+  sudoOption,
+} from "../shared-options.js";
 import { memory } from "./memory/commands.js";
 import { proxy } from "./proxy/commands.js";
 import { runtime } from "./runtime/commands.js";
 import { secret } from "./secret/commands.js";
 import { sessions } from "./sessions/commands.js";
 
-const many = { ...agentFilters, ...batchOptions, ...sudoOption };
-const formats = ["table", "json", "yaml", "name"] as const;
-const onAgents = { args: { names: agentNames }, formats, mutates: true };
+const { formats } = manyAgents;
 
 export const install = command({
   path: "agent install",
@@ -65,7 +73,7 @@ not write stay. clm owns .env: variables that somebody else added are listed, an
 Keys are never arguments; --secret says where to read one.
 
 A program of your own (--type program) has settings instead: command, files, environment, health and health_path.`,
-  ...onAgents,
+  ...changeAgents,
   options: {
     stage: choice(
       "STAGE",
@@ -102,7 +110,7 @@ A program of your own (--type program) has settings instead: command, files, env
     noValidate: flag("skip the proofs; the agent stays at validate"),
     skipChat: flag("skip the proof that a model answers"),
     allowRemoval: flag("remove variables from .env that clm did not write"),
-    ...many,
+    ...changeAgentsOptions,
   },
   examples: [
     "clm agent configure hermes-test   # asks for missing answers",
@@ -134,8 +142,8 @@ export const start = command({
   description: `Enables and starts its unit, watches it for a few seconds, and proves that the process on its port is
 this agent: its API accepts the agent's own key and rejects requests without it. Onboarding must be complete, unless
 --force is given.`,
-  ...onAgents,
-  options: { force: flag("start it even when onboarding is incomplete"), ...many },
+  ...changeAgents,
+  options: { force: flag("start it even when onboarding is incomplete"), ...changeAgentsOptions },
   examples: ["clm agent start hermes-test", "clm agent start wolf-i/hermes-test -o json"],
   load: () => import("./start.js"),
 });
@@ -147,13 +155,13 @@ export const stop = command({
 has one, keeps running until 'clm agent proxy disable NAME'. The agent first finishes its running model calls, which
 may take minutes; --now kills it instead. That loses only the unfinished answers; the agent's files stay intact.
 Processes of its user outside its unit are reported; --strays ends them.`,
-  ...onAgents,
+  ...changeAgents,
   options: {
     now,
     strays: flag(
       "also end all processes of its user outside its unit, including clm agent exec; its proxy is restarted",
     ),
-    ...many,
+    ...changeAgentsOptions,
   },
   examples: ["clm agent stop hermes-test", "clm agent stop hermes-test --now", "clm agent stop hermes-test --strays"],
   load: () => import("./stop.js"),
@@ -164,14 +172,14 @@ export const restart = command({
   summary: "stop and start an agent",
   description: `Before stopping the agent, checks everything that could prevent it from starting again. Afterwards
 proves it like 'clm agent start'. Running model calls are finished first, unless --now is given.`,
-  ...onAgents,
-  options: { force: flag("restart it even when onboarding is incomplete"), now, ...many },
+  ...changeAgents,
+  options: { force: flag("restart it even when onboarding is incomplete"), now, ...changeAgentsOptions },
   examples: [
     "clm agent restart hermes-test",
     "clm agent restart 'web-*' --label site=home",
     "clm agent restart --all --max-fail 2",
   ],
-  load: () => import("./restart.js"),
+  load: () => import("./start.js"),
 });
 
 export const rotateKey = command({
@@ -181,10 +189,9 @@ export const rotateKey = command({
 accepted and the old one rejected. On this machine the key is stored only in secrets.json. If the command is
 interrupted, run it again to finish the rotation. A stopped agent gets the new key in its files and is not started. An
 invalid key in secrets.json is replaced in the same way.`,
-  args: { names: agentNames },
-  options: many,
+  ...changeAgents,
+  options: changeAgentsOptions,
   formats: ["table", "json", "yaml"],
-  mutates: true,
   examples: ["clm agent rotate-key hermes-test"],
   load: () => import("./rotate-key.js"),
 });
@@ -199,12 +206,12 @@ agent's name, or the number of agents if there are several; --yes skips the ques
 
 The backup leaves out programs, caches, logs and secrets (.env, auth.json, .ssh); the secrets are deleted with the
 agent. A backup takes at most 4 GB and one hour. --forget is for a host that no longer exists.`,
-  ...onAgents,
+  ...changeAgents,
   options: {
     noBackup: flag("do not back up its data"),
     force: flag("continue when a part cannot be removed, and list what is left"),
     forget: flag("the host no longer exists: delete only the agent's record and keys here"),
-    ...many,
+    ...changeAgentsOptions,
   },
   examples: [
     "clm agent remove hermes-test",
@@ -241,13 +248,8 @@ export const status = command({
   description: `Shows the row of clm ps and the details behind it: every proof with its fix, configuration drift,
 channels, whether the host can reach the provider, the process that holds the port, the last error, and the command to
 run next. No model is called. Exits with 0 when every named agent runs or is stopped on purpose, otherwise with 1.`,
-  args: { names: agentNames },
-  options: {
-    noDrift: flag("do not check for configuration drift"),
-    ...agentFilters,
-    ...sudoOption,
-  },
-  formats,
+  ...manyAgents,
+  options: { noDrift: flag("do not check for configuration drift"), ...manyAgentsOptions },
   examples: ["clm agent status hermes-test", "clm agent status --host wolf-i -o json | jq '.[].drift'"],
   load: () => import("./status.js"),
 });
@@ -279,8 +281,7 @@ UTC.`,
       "only entries from this source: journal, agent, gateway, errors, mcp-stderr (repeatable)",
     ),
     utc: flag("show times in UTC, and read --since and --until as UTC"),
-    ...agentFilters,
-    ...sudoOption,
+    ...manyAgentsOptions,
   },
   formats: ["table", "json"],
   examples: [
@@ -301,10 +302,9 @@ started. Known problems are named together with their fix. Problems that the age
 
 With --fix, an agent with configuration drift is synced, and one that should run but does not is started; then it is
 checked again.`,
-  args: { names: agentNames },
+  ...changeAgents,
   options: { ...doctorOptions, ...agentFilters },
   formats: ["table", "json", "yaml"],
-  mutates: true,
   examples: [
     "clm agent doctor hermes-test",
     "clm agent doctor --all --fix",
@@ -324,9 +324,8 @@ the settings that clm wrote are compared.
 Exits with 0 when nothing differs, with 3 when something does, and with another code when an agent could not be
 compared. An agent that was stopped with 'clm agent stop' is expected to be stopped; before onboarding is complete,
 only files are compared.`,
-  args: { names: agentNames },
+  ...manyAgents,
   options: { ...agentFilters, parallel: batchOptions.parallel, ...sudoOption },
-  formats,
   examples: ["clm agent diff hermes-test", "clm agent diff 'web-*' -o json | jq '.[] | select(.result!=\"same\")'"],
   load: () => import("./diff.js"),
 });
@@ -341,8 +340,8 @@ only when .env or config.yaml had drifted. An agent that was stopped with 'clm a
 clm leaves alone what it does not manage: other settings in config.yaml, memories, and files in the agent's home. It
 owns .env and the unit: variables that somebody else added to .env are removed, and so are drop-ins and other files
 that override the unit of this agent. --dry-run shows what would be removed.`,
-  ...onAgents,
-  options: many,
+  ...changeAgents,
+  options: changeAgentsOptions,
   examples: [
     "clm agent sync hermes-test",
     "clm agent sync hermes-test --dry-run   # only show what would change",

@@ -1,7 +1,7 @@
 import { doctorAgents } from "../../flows/doctor/doctor.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
-import { report } from "../doctor/report.js";
+import { report } from "../doctor/doctor.js";
 import { chooseAgents } from "../run-on-agents.js";
 import type { doctor } from "./commands.js";
 

@@ -1,18 +1,33 @@
-import { startAgent } from "../../flows/agent/start.js";
+import { restartAgent, type StartResult, startAgent } from "../../flows/agent/start.js";
 import { checkView } from "../agent-view.js";
-import type { Handler } from "../command.js";
+import type { Context, Handler } from "../command.js";
 import { dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
-import { start } from "./commands.js";
+import * as declared from "./commands.js";
 
-export const run: Handler<typeof start> = ({ args, options }, clm) =>
-  runOnAgents(start, { args, options }, clm, {
-    run: (session, ref) => startAgent(session, ref, { force: options.force }),
-    json: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
+export const start: Handler<typeof declared.start> = (input, clm) =>
+  runOnAgents(declared.start, input, clm, {
+    ...printing(clm),
+    run: (session, ref) => startAgent(session, ref, input.options),
     lines: ({ changes, proofs }, subject) => {
       if (clm.dryRun) return dryRunLines(changes, `${subject}is running already`);
-      if (proofs.some(({ result }) => result === "fail")) return [`${subject}runs, but does not answer`];
-      return [`${subject}${changes.length === 0 ? "was running already; nothing was changed" : "is started"}`];
+      const how = changes.length === 0 ? "was running already; nothing was changed" : "is started";
+      return [`${subject}${unanswered(proofs) ?? how}`];
     },
-    print: ({ proofs }) => clm.list(proofs, checkView),
   });
+
+export const restart: Handler<typeof declared.restart> = (input, clm) =>
+  runOnAgents(declared.restart, input, clm, {
+    ...printing(clm),
+    run: (session, ref) => restartAgent(session, ref, input.options),
+    lines: ({ changes, proofs }, subject) =>
+      clm.dryRun ? dryRunLines(changes) : [`${subject}${unanswered(proofs) ?? "is restarted"}`],
+  });
+
+const unanswered = (proofs: StartResult["proofs"]): string | undefined =>
+  proofs.some(({ result }) => result === "fail") ? "runs, but does not answer" : undefined;
+
+const printing = (clm: Context) => ({
+  json: ({ changes, proofs }: StartResult) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
+  print: ({ proofs }: StartResult) => clm.list(proofs, checkView),
+});

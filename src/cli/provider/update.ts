@@ -109,7 +109,7 @@ function mayBeUnset(type: KnownType, names: string[]): void {
 
 function mustNotBeBoth({ unset, model }: ProviderChange, given: Record<string, unknown>): void {
   const both = unset.find((name) => Object.hasOwn(given, name) || (name === "model" && model !== undefined));
-  if (both) throw new Fault("usage", `${both} is both set and unset`, { next: "clm provider update --help" });
+  if (both) throw usage("clm provider update", `${both} is both set and unset`);
 }
 
 const without = <V>(record: Record<string, V>, names: string[]): Record<string, V> =>

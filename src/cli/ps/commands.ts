@@ -1,5 +1,5 @@
 import { command, flag, number } from "../command.js";
-import { agentFilters, agentNames, sudoOption } from "../shared-options.js";
+import { manyAgents, manyAgentsOptions } from "../shared-options.js";
 
 export const ps = command({
   path: "ps",
@@ -17,15 +17,13 @@ change, and runs once a minute. In JSON seen_at is the time of the last probe of
 API last accepted the key.
 
 Exits with 0 when every agent runs or is stopped on purpose, otherwise with 1; --watch exits with 0.`,
-  args: { names: agentNames },
+  ...manyAgents,
   options: {
     watch: flag("repeat until Ctrl-C", { short: "w" }),
     every: number("SECONDS", "with --watch: seconds between two probes (default: 5)", { min: 1, max: 3600 }),
     noDrift: flag("do not check for configuration drift"),
-    ...agentFilters,
-    ...sudoOption,
+    ...manyAgentsOptions,
   },
-  formats: ["table", "json", "yaml", "name"],
   examples: [
     "clm ps",
     "clm ps 'web-*' --label site=home",

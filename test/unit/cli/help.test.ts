@@ -6,6 +6,7 @@ import { catalog } from "../../../src/cli/catalog.js";
 import { globalsAnywhere } from "../../../src/cli/globals.js";
 import { everyNoun, lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/parse.js";
+import { handlerOf } from "../../../src/cli/run.js";
 import { exampleParts, longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
 
@@ -94,7 +95,7 @@ describe("declarations", () => {
       for (const key of Object.keys(command.options ?? {})) expect(globalsAnywhere).not.toHaveProperty(key);
       const shorts = Object.values({ ...command.options, ...globalsAnywhere }).flatMap(({ short }) => short ?? []);
       expect(new Set(shorts).size).toBe(shorts.length);
-      expect(await command.load()).toHaveProperty("run", expect.any(Function));
+      expect(await handlerOf(command)).toEqual(expect.any(Function));
     },
   );
 

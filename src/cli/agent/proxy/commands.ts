@@ -1,8 +1,5 @@
 import { command, type Noun, text } from "../../command.js";
-import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
-
-const formats = ["table", "json", "yaml", "name"] as const;
-const onAgents = { ...agentFilters, ...batchOptions, ...sudoOption };
+import { changeAgents, changeAgentsOptions, manyAgents } from "../../shared-options.js";
 
 export const enable = command({
   path: "agent proxy enable",
@@ -18,38 +15,33 @@ login. Running the command again changes nothing; with another provider the unit
 The proxy keeps running while the agent is stopped, and is removed by 'clm agent remove'. People and programs reach it
 through 'clm gateway serve' as NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: every
 user of the agent's host can use that port.`,
-  args: { names: agentNames },
+  ...changeAgents,
   options: {
     provider: text("PROVIDER", "whose login to lend: nous or xai (default: the one it lends already)"),
-    ...onAgents,
+    ...changeAgentsOptions,
   },
-  formats,
-  mutates: true,
   examples: ["clm agent proxy enable hermes-test --provider nous"],
-  load: () => import("./enable.js"),
+  load: () => import("./proxy.js"),
 });
 
 export const disable = command({
   path: "agent proxy disable",
   summary: "stop lending an agent's login",
   description: "Removes the proxy's unit. The agent stays logged in.",
-  args: { names: agentNames },
-  options: onAgents,
-  formats,
-  mutates: true,
+  ...changeAgents,
+  options: changeAgentsOptions,
   examples: ["clm agent proxy disable hermes-test"],
-  load: () => import("./disable.js"),
+  load: () => import("./proxy.js"),
 });
 
 export const status = command({
   path: "agent proxy status",
   summary: "show the live status of an agent's proxy",
   description: "Fails when the proxy is enabled but does not serve.",
-  args: { names: agentNames },
-  options: onAgents,
-  formats,
+  ...manyAgents,
+  options: changeAgentsOptions,
   examples: ["clm agent proxy status hermes-test -o json"],
-  load: () => import("./status.js"),
+  load: () => import("./proxy.js"),
 });
 
 export const proxy: Noun = {

@@ -1,15 +1,8 @@
 import { Fault } from "../../../errors.js";
 import { choice, command, flag, type Input, list, type Noun, text } from "../../command.js";
-import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
+import { changeAgents, changeAgentsOptions, manyAgents } from "../../shared-options.js";
 
-const formats = ["table", "json", "yaml", "name"] as const;
-
-const onAgents = {
-  ...agentFilters,
-  ...batchOptions,
-  continue: flag("go on with the others whatever fails"),
-  ...sudoOption,
-};
+const batchOptions = { ...changeAgentsOptions, continue: flag("go on with the others whatever fails") };
 
 const order = "With several agents, one goes first, then the others; the first failure stops those not begun yet.";
 const home = choice("WHERE", ["shared", "own"], "Codex' settings: ~/.codex of its user, or a directory for this agent");
@@ -24,7 +17,7 @@ which must answer. A failure is rolled back. Your own part of config.toml is kep
 are not written to it. Options that are not given keep their last value.
 
 ${order}`,
-  args: { names: agentNames },
+  ...changeAgents,
   options: {
     codexVersion: text("VERSION", "which Codex --install-codex installs (default: the one clm knows best)", {
       completes: "runtime-version",
@@ -39,10 +32,8 @@ ${order}`,
       completes: "auxiliary-task",
     }),
     skipChat: flag("prove everything except a model's answer"),
-    ...onAgents,
+    ...batchOptions,
   },
-  formats,
-  mutates: true,
   examples: [
     "clm agent runtime codex hermes-test --install-codex --dry-run   # only show what would change",
     "clm agent runtime codex hermes-test --permissions read-only --mirror",
@@ -74,14 +65,12 @@ export const auto = command({
   path: "agent runtime auto",
   summary: "run an agent's turns by the agent itself",
   description: `Codex' files stay as they are, unless --clean removes what clm wrote there. ${order}`,
-  args: { names: agentNames },
+  ...changeAgents,
   options: {
     clean: flag("also remove what clm wrote to Codex' files"),
     skipChat: flag("prove everything except a model's answer"),
-    ...onAgents,
+    ...batchOptions,
   },
-  formats,
-  mutates: true,
   examples: ["clm agent runtime auto hermes-test --clean"],
   load: () => import("./auto.js"),
 });
@@ -90,14 +79,12 @@ export const login = command({
   path: "agent runtime login",
   summary: "log an agent and its Codex in",
   description: "Shows the addresses at which to log in, one agent at a time.",
-  args: { names: agentNames },
+  ...changeAgents,
   options: {
     withApiKey: flag("log Codex in with the API key on stdin"),
     codexHome: home,
-    ...onAgents,
+    ...batchOptions,
   },
-  formats,
-  mutates: true,
   examples: ["clm agent runtime login hermes-test"],
   load: () => import("./login.js"),
 });
@@ -108,9 +95,8 @@ export const status = command({
   path: "agent runtime status",
   summary: "show what runs an agent's turns, and whether Codex could",
   description: "Ends with 1 when an agent that should run on Codex cannot.",
-  args: { names: agentNames },
-  options: onAgents,
-  formats,
+  ...manyAgents,
+  options: batchOptions,
   examples: ["clm agent runtime status hermes-test"],
   load: () => import("./status.js"),
 });

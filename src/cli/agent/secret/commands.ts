@@ -32,7 +32,7 @@ Keys of providers and channels are set with 'clm provider update' and 'clm agent
     "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply",
     "pass show github | clm agent secret set hermes-test MY_GITHUB_TOKEN --stdin",
   ],
-  load: () => import("./set.js"),
+  load: () => import("./secret.js"),
 });
 
 export const list = command({
@@ -42,7 +42,7 @@ export const list = command({
   args: { name: agentName },
   formats: ["table", "json", "yaml", "name"],
   examples: ["clm agent secret list hermes-test", "clm agent secret list hermes-test -o name"],
-  load: () => import("./list.js"),
+  load: () => import("./secret.js"),
 });
 
 export const remove = command({
@@ -54,7 +54,7 @@ export const remove = command({
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: ["clm agent secret remove hermes-test MY_GITHUB_TOKEN"],
-  load: () => import("./remove.js"),
+  load: () => import("./secret.js"),
 });
 
 export const importFile = command({
@@ -68,7 +68,7 @@ are refused, with their number. ${whenApplied}`,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: ["clm agent secret import hermes-test --file tools.env --yes"],
-  load: () => import("./import.js"),
+  load: () => import("./secret.js"),
 });
 
 export const secret: Noun = {

@@ -25,7 +25,7 @@ export const list = command({
     "clm agent sessions list hermes-test",
     "clm agent sessions list hermes-test --source telegram --since 7d -o json",
   ],
-  load: () => import("./list.js"),
+  load: () => import("./sessions.js"),
 });
 
 export const show = command({
@@ -40,7 +40,7 @@ is given. An unambiguous beginning of the id is enough. ${readOnly}`,
     "clm agent sessions show hermes-test 20260131_0800",
     "clm agent sessions show hermes-test api-0f3a --full",
   ],
-  load: () => import("./show.js"),
+  load: () => import("./sessions.js"),
 });
 
 export const exporting = command({
@@ -61,7 +61,7 @@ that clm stores are shown as [secret] in both. ${readOnly}`,
     "clm agent sessions export hermes-test --all --to sessions.jsonl",
     "clm agent sessions export hermes-test 20260131_0800 --format md",
   ],
-  load: () => import("./export.js"),
+  load: () => import("./sessions.js"),
 });
 
 export const search = command({
@@ -79,7 +79,7 @@ export const search = command({
     "clm agent sessions search hermes-test invoice",
     "clm agent sessions search hermes-test 'disk full' --since 7d",
   ],
-  load: () => import("./search.js"),
+  load: () => import("./sessions.js"),
 });
 
 export const sessions: Noun = {

@@ -52,7 +52,7 @@ that cannot.`,
     "clm gateway key create --name web-1 --agents ada --share-sessions web",
     "clm gateway key create --name laptop --agents '*' --signed -o json",
   ],
-  load: () => import("./create.js"),
+  load: () => import("./keys.js"),
 });
 
 export const list = command({
@@ -74,7 +74,7 @@ that the audit log can still name it; the name is free for another key.`,
   formats: ["table", "json"],
   mutates: true,
   examples: ["clm gateway key revoke codex", "clm gateway key revoke codex --yes"],
-  load: () => import("./revoke.js"),
+  load: () => import("./keys.js"),
 });
 
 export const rotate = command({
@@ -87,7 +87,7 @@ once, or after --grace, so that tools can be changed one after the other.`,
   formats: ["table", "json"],
   mutates: true,
   examples: ["clm gateway key rotate codex", "clm gateway key rotate codex --grace 1h"],
-  load: () => import("./rotate.js"),
+  load: () => import("./keys.js"),
 });
 
 export const key: Noun = {
