@@ -1,5 +1,7 @@
 import type { Change } from "../agents/plan/change.js";
+import type { Fault } from "../errors.js";
 import type { Agent } from "../state/agents.js";
+import { plain } from "../ui/plain.js";
 import { identityOf } from "./agent-view.js";
 import type { Context } from "./command.js";
 
@@ -19,3 +21,24 @@ export function dryRunLines(changes: Change[], already?: string): string[] {
   if (changes.length === 0) return already ? [`${already}; nothing would change`] : [];
   return changes.map((change) => `would change ${changeText(change)}`);
 }
+
+/** The complete output of a command on one of several hosts or agents. */
+export function printOutput(
+  { ui }: Context,
+  name: string,
+  output: { stdout: string; stderr: string },
+  raw: boolean,
+): void {
+  const clean = ui.watched && !raw ? plain : (text: string) => text;
+  const [stdout, stderr] = [clean(output.stdout), clean(output.stderr)];
+  ui.out(`${name}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
+  if (stderr !== "") for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${name}: ${line}`);
+}
+
+/** A fault after which the command goes on. `subject` begins its sentence. */
+export function warnOf({ ui }: Context, fault: Fault, subject = ""): void {
+  ui.warn(`${subject}${fault.message} [${fault.code}]`);
+  for (const line of detailsOf(fault)) ui.say(`  ${line}`);
+}
+
+export const detailsOf = ({ why, next }: Fault): string[] => [...why, ...next.map((each) => `next: ${each}`)];

@@ -10,7 +10,7 @@ import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../text/wildcard.js";
 import { identityOf } from "./agent-view.js";
 import type { Command, Context, OptionValues } from "./command.js";
-import { printResult } from "./print-result.js";
+import { detailsOf, printResult } from "./print-result.js";
 import { agentFilters, type batchOptions } from "./shared-options.js";
 import { longOption } from "./spelling.js";
 
@@ -135,7 +135,7 @@ export function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: 
   for (const { agent, fault } of outcomes) {
     if (!fault) continue;
     ui.say(`  ${hostAndName(agent)}: ${fault.message} [${fault.code}]`);
-    for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`    ${line}`);
+    for (const line of detailsOf(fault)) ui.say(`    ${line}`);
   }
   if (failed + left > 0) ui.say(`again: ${again}`);
 }

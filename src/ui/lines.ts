@@ -114,20 +114,22 @@ export class Lines {
 /** The terminal that readline gets: stderr, while a message is being typed. */
 class Screen extends Writable {
   readonly isTTY = true;
-  columns = 80;
-  rows = 24;
   hidden = true;
   readonly #stderr: OutStream;
-  readonly #onResize = () => {
-    this.#measure();
-    this.emit("resize");
-  };
+  readonly #onResize = () => this.emit("resize");
 
   constructor(stderr: OutStream) {
     super();
     this.#stderr = stderr;
-    this.#measure();
     stderr.on("resize", this.#onResize);
+  }
+
+  get columns(): number {
+    return this.#stderr.columns || 80;
+  }
+
+  get rows(): number {
+    return this.#stderr.rows || 24;
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
@@ -138,10 +140,5 @@ class Screen extends Writable {
 
   leave(): void {
     this.#stderr.off("resize", this.#onResize);
-  }
-
-  #measure(): void {
-    this.columns = this.#stderr.columns || 80;
-    this.rows = this.#stderr.rows || 24;
   }
 }

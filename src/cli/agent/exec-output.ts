@@ -22,7 +22,8 @@ export class ExecOutput {
     streams[stream].add(bytes);
   }
 
-  text(agent: Agent, stream: Stream): string {
-    return this.#streams.get(agent)?.[stream].text() ?? "";
+  of(agent: Agent): Record<Stream, string> {
+    const kept = this.#streams.get(agent);
+    return { stdout: kept?.stdout.text() ?? "", stderr: kept?.stderr.text() ?? "" };
   }
 }

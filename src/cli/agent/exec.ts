@@ -5,9 +5,9 @@ import { cleanCut } from "../../flows/hide-secrets.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { sh } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
-import { plain } from "../../ui/plain.js";
 import { identityOf } from "../agent-view.js";
 import type { Context, Handler, Input } from "../command.js";
+import { printOutput } from "../print-result.js";
 import { batchPace, chooseAgents, namesOneAgent, rerunLine, summarize } from "../run-on-agents.js";
 import { exec } from "./commands.js";
 import { ExecOutput } from "./exec-output.js";
@@ -44,7 +44,7 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
     command: args.command,
     onOutput: (agent, stream, bytes) => output.add(agent, stream, bytes),
     onEnd: (agent) => {
-      if (clm.format === "table") printBlock(clm, agent, output, options.raw);
+      if (clm.format === "table") printOutput(clm, hostAndName(agent), output.of(agent), options.raw);
     },
   };
   const outcomes = await execInAgents(session, agents, order, batchPace(options));
@@ -58,21 +58,13 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
   return Math.max(0, ...outcomes.map(exitOf));
 }
 
-function printBlock({ ui }: Context, agent: Agent, output: ExecOutput, raw: boolean): void {
-  const clean = ui.watched && !raw ? plain : (text: string) => text;
-  const [stdout, stderr] = [clean(output.text(agent, "stdout")), clean(output.text(agent, "stderr"))];
-  ui.out(`${hostAndName(agent)}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
-  if (stderr === "") return;
-  for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${hostAndName(agent)}: ${line}`);
-}
-
 function machine({ agent, result, value, fault }: Outcome<ExecResult>, output: ExecOutput): object {
   const exit = value ?? exitIn(fault);
   return {
     ...identityOf(agent),
     result,
     ...(result !== "not-begun" && { code: exit?.code ?? null, ...(exit?.signal && { signal: exit.signal }) }),
-    ...(result !== "not-begun" && { stdout: output.text(agent, "stdout"), stderr: output.text(agent, "stderr") }),
+    ...(result !== "not-begun" && output.of(agent)),
     ...(fault && !exit && { error: errorOf(fault) }),
   };
 }

@@ -24,5 +24,4 @@ export const run: Handler<typeof key> = async ({ args, options }, clm) => {
     // Through the gate: the audit log has the line before the key is printed.
     await session.gate.pass(action, async () => ui.handOut(key, options.header ? "Authorization: Bearer " : ""));
   });
-  return 0;
 };

@@ -5,6 +5,7 @@ import { withSession } from "../../flows/session.js";
 import { jsonLines } from "../../ui/format.js";
 import type { Handler } from "../command.js";
 import { parseTime } from "../parse-time.js";
+import { warnOf } from "../print-result.js";
 import { chooseAgents } from "../run-on-agents.js";
 import type { logs } from "./commands.js";
 import { logLines, logObject } from "./log-lines.js";
@@ -41,9 +42,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
     },
     trouble(fault) {
       faults.push(fault);
-      if (!several) return;
-      clm.ui.warn(`${fault.message} [${fault.code}]`);
-      for (const text of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) clm.ui.say(`  ${text}`);
+      if (several) warnOf(clm, fault);
     },
   };
   if (follow) clm.untilStopped();

@@ -13,7 +13,6 @@ export const run: Handler<typeof open> = async ({ args, options }, clm) => {
       if (happening.event === "open" && options.browser) showInBrowser(clm, urlOf(happening.port));
     }),
   );
-  return 0;
 };
 
 /** Detached: the browser outlives clm. */

@@ -24,16 +24,9 @@ export async function printDifferences(
   { parallel, lone }: PrintOptions,
 ): Promise<number> {
   const compared = await withSession(clm, (session) => compareAgents(session, agents, { parallel }));
-  if (clm.format === "name")
-    clm.ui.out(
-      refsWith(compared, "differs")
-        .map((ref) => `${ref}\n`)
-        .join(""),
-    );
-  else {
-    const data = compared.map(jsonOf);
-    clm.show(lone ? data[0] : data, () => compared.map(block).join(""));
-  }
+  const data = compared.map(jsonOf);
+  if (clm.format === "name") for (const ref of refsWith(compared, "differs")) clm.ui.out(`${ref}\n`);
+  else clm.show(lone ? data[0] : data, () => compared.map(block).join(""));
   if (clm.format === "table") summarize(clm, compared);
   return exitOf(compared);
 }

@@ -21,7 +21,6 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
   await withSession({ ...clm, ui, timeout }, (session) =>
     serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
   );
-  return 0;
 };
 
 /** Prompts for passwords until the gateway is ready, and never after: a request would wait for an answer that may not come. */

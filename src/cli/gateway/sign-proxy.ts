@@ -19,7 +19,6 @@ export const run: Handler<typeof command> = async ({ options }, clm) => {
     }),
   );
   if (clm.format !== "json") clm.ui.note("the signing proxy has stopped");
-  return 0;
 };
 
 function sourceOf({ keyFile, keyEnv }: Options): SecretSource {

@@ -1,8 +1,8 @@
 import { errorOf, Fault } from "../../errors.js";
 import { type ExecListener, execOnHosts, type HostResult, worst } from "../../flows/host/exec.js";
 import { withSession } from "../../flows/session.js";
-import { plain } from "../../ui/plain.js";
 import type { Context, Handler } from "../command.js";
+import { printOutput, warnOf } from "../print-result.js";
 import type { exec } from "./commands.js";
 import { chooseHosts } from "./options.js";
 
@@ -27,31 +27,21 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
 };
 
 /** One host: prints its output as it arrives. */
-function streamed({ ui }: Context, raw: boolean): ExecListener {
-  return {
-    stdout: (chunk) => ui.pass("stdout", chunk, { raw }),
-    stderr: (chunk) => ui.pass("stderr", chunk, { raw }),
-    answer: (answer) => printEnd(ui, answer),
-  };
-}
+const streamed = (clm: Context, raw: boolean): ExecListener => ({
+  stdout: (chunk) => clm.ui.pass("stdout", chunk, { raw }),
+  stderr: (chunk) => clm.ui.pass("stderr", chunk, { raw }),
+  answer: (answer) => printEnd(clm, answer),
+});
 
 /** Many hosts: prints the output of each as a block when it is complete. */
-function grouped({ ui }: Context, raw: boolean): ExecListener {
-  const clean = ui.watched && !raw ? plain : (text: string) => text;
-  return {
-    answer: (answer) => {
-      const { host } = answer;
-      const [stdout, stderr] = [clean(answer.stdout), clean(answer.stderr)];
-      ui.out(`${host}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
-      if (stderr !== "") for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${host}: ${line}`);
-      printEnd(ui, answer);
-    },
-  };
-}
+const grouped = (clm: Context, raw: boolean): ExecListener => ({
+  answer: (answer) => {
+    printOutput(clm, answer.host, answer, raw);
+    printEnd(clm, answer);
+  },
+});
 
-function printEnd(ui: Context["ui"], { host, code, signal, fault }: HostResult): void {
-  if (fault) {
-    ui.warn(`${host}: ${fault.message} [${fault.code}]`);
-    for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`  ${line}`);
-  } else if (code !== 0) ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
+function printEnd(clm: Context, { host, code, signal, fault }: HostResult): void {
+  if (fault) warnOf(clm, fault, `${host}: `);
+  else if (code !== 0) clm.ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
 }

@@ -1,10 +1,11 @@
-import { type KeyPair, keyPair } from "../../flows/keypair.js";
-import { type Session, withSession } from "../../flows/session.js";
+import { keyPair } from "../../flows/keypair.js";
+import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import type { init } from "./commands.js";
 
 export const run: Handler<typeof init> = async (_input, clm) => {
-  const key = await withSession(clm, makeConfigDir);
+  const action = { verb: "init", target: clm.configDir, summary: `create ${clm.configDir} and an SSH key in it` };
+  const key = await withSession(clm, ({ gate }) => gate.pass(action, () => keyPair(clm.configDir, "clm")));
   if (!key) return undefined;
   clm.show({ config_dir: clm.configDir, identity: key.identity, public_key: key.publicKey }, () =>
     [
@@ -19,9 +20,3 @@ export const run: Handler<typeof init> = async (_input, clm) => {
     ].join("\n"),
   );
 };
-
-/** Creates the private config directory and the login key; what exists already is kept. */
-function makeConfigDir({ configDir, gate }: Session): Promise<KeyPair | undefined> {
-  const action = { verb: "init", target: configDir, summary: `create ${configDir} and an SSH key in it` };
-  return gate.pass(action, () => keyPair(configDir, "clm"));
-}

@@ -10,18 +10,16 @@ import { channelsOf, driftOf, identityOfKey, reportedVersion } from "./facts.js"
 
 /** The worst first. Colours say nothing that the sign and the word do not. */
 const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> = {
-  running: { style: "green", sign: "●", ascii: "+" },
+  exposed: { style: "red", sign: "▲", ascii: "!" },
+  failed: { style: "red", sign: "✖", ascii: "x" },
+  gone: { style: "red", sign: "∅", ascii: "0" },
+  unreachable: { style: "red", sign: "?", ascii: "?" },
   degraded: { style: "yellow", sign: "◐", ascii: "~" },
   starting: { style: "yellow", sign: "◌", ascii: ">" },
   stopped: { style: "dim", sign: "○", ascii: "-" },
-  failed: { style: "red", sign: "✖", ascii: "x" },
-  exposed: { style: "red", sign: "▲", ascii: "!" },
-  gone: { style: "red", sign: "∅", ascii: "0" },
-  unreachable: { style: "red", sign: "?", ascii: "?" },
+  running: { style: "green", sign: "●", ascii: "+" },
 };
-
-/** The worst first. */
-const order: State[] = ["exposed", "failed", "gone", "unreachable", "degraded", "starting", "stopped", "running"];
+const order = Object.keys(looks) as State[];
 
 export const byWorst = (all: readonly AgentStatus[]): AgentStatus[] =>
   [...all].sort((a, b) => rank(a) - rank(b) || order.indexOf(a.state) - order.indexOf(b.state));

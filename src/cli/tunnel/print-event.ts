@@ -3,6 +3,7 @@ import { errorOf, type Fault } from "../../errors.js";
 import type { TunnelEvent } from "../../flows/tunnel/keep-tunnel-open.js";
 import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
+import { detailsOf } from "../print-result.js";
 
 export interface TunnelDescription {
   resolved: ResolvedAgent;
@@ -32,9 +33,9 @@ function tellPerson({ ui }: Context, happening: TunnelEvent, { what, ready, afte
   else ui.note(`${what} is closed`);
 }
 
-function trouble(ui: Context["ui"], { message, code, why, next }: Fault, more = ""): void {
-  ui.warn(`${message}${more} [${code}]`);
-  for (const line of [...why, ...next.map((each) => `next: ${each}`)]) ui.note(`  ${line}`);
+function trouble(ui: Context["ui"], fault: Fault, more = ""): void {
+  ui.warn(`${fault.message}${more} [${fault.code}]`);
+  for (const line of detailsOf(fault)) ui.note(`  ${line}`);
 }
 
 function machine(

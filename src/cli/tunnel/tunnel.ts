@@ -14,5 +14,4 @@ export const run: Handler<typeof tunnel> = async ({ args, options }, clm) => {
       printEvent(clm, happening, { resolved: agent, what: `${name} on ${host}`, ready });
     }),
   );
-  return 0;
 };

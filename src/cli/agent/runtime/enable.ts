@@ -3,7 +3,7 @@ import { checkView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
 import { enable, enableOptions } from "./commands.js";
-import { canaryPace, hasAnswered, printSwitch, wouldChange } from "./view.js";
+import { canaryPace, dryRunLines, hasAnswered, printSwitch } from "./view.js";
 
 export const run: Handler<typeof enable> = ({ args, options }, clm) => {
   const request = enableOptions(options);
@@ -11,17 +11,12 @@ export const run: Handler<typeof enable> = ({ args, options }, clm) => {
     pace: canaryPace(options),
     run: (session, ref) => enableRuntime(session, ref, request),
     json: ({ agent: _, title: __, ...result }) => result,
-    lines: ({ title, changes, proofs, notes }, subject) => {
-      const same = changes.length === 0;
-      if (clm.dryRun)
-        return [
-          ...wouldChange(changes, subject),
-          ...notes,
-          ...(same ? [`${subject}runs on ${title} already; nothing would change`] : []),
-        ];
+    lines: (result, subject) => {
+      const { title, changes, proofs, notes } = result;
+      if (clm.dryRun) return dryRunLines(result, subject, `${subject}runs on ${title} already`);
       if (proofs.length === 0)
         return [...notes, `${subject}is set to run on ${title}; it is stopped, so nothing was proven`];
-      const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
+      const how = `${changes.length === 0 ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
       return [...notes, `${subject}runs on ${title}${how}`];
     },
     print: (result) => {

@@ -20,7 +20,7 @@ export const run: Handler<typeof status> = ({ args, options }, clm) =>
     verify: mustRun,
     lines: (result, subject) => (subject === "" ? [inBrief(result)] : []),
     print: (result) => {
-      clm.ui.out(`${describeStatus(result).join("\n")}\n\n`);
+      clm.ui.out(`${describeStatus(result)}\n\n`);
       clm.list(result.checks, result.enabled ? briefCheckView : checkView);
     },
   });

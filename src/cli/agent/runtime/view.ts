@@ -1,4 +1,3 @@
-import type { Change } from "../../../agents/plan/change.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { SwitchResult } from "../../../flows/agent/runtime/runtime-target.js";
@@ -7,6 +6,7 @@ import type { Pace } from "../../../flows/fleet/each.js";
 import { agentId } from "../../../state/agents.js";
 import { briefCheckView } from "../../agent-view.js";
 import type { Context } from "../../command.js";
+import { describe } from "../../describe.js";
 import { changeText } from "../../print-result.js";
 import { batchPace } from "../../run-on-agents.js";
 
@@ -18,17 +18,16 @@ function runtimeText(status: RuntimeStatus): string {
   return status.enabled ? status.type.title : `${status.type.title}, by its config.yaml; not enabled by clm`;
 }
 
-export function describeStatus(status: RuntimeStatus): string[] {
+export function describeStatus(status: RuntimeStatus): string {
   const { setting, type, report, permissions, mirror } = status;
-  const lines: [string, string | undefined][] = [
+  return describe(12, [
     ["Runtime", runtimeText(status)],
     ["config.yaml", setting ?? "does not set it"],
     [type.title, report.version && `${report.version} (${report.program})`],
     ["Settings", report.home],
     ["Permissions", permissions],
     ["Memory", mirror ? "copied to it" : "not copied"],
-  ];
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(13)}${value || "-"}`);
+  ]);
 }
 
 export function inBrief(status: RuntimeStatus): string {
@@ -43,9 +42,12 @@ export function inBrief(status: RuntimeStatus): string {
 export const hasAnswered = (proofs: Proof[]): boolean =>
   proofs.some(({ id, result }) => id === "chat" && result === "ok");
 
-/** With several agents; for one agent `printSwitch` prints them in full. */
-export const wouldChange = (changes: Change[], subject: string): string[] =>
-  subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : [];
+/** The lines of a dry run. The changes of a lone agent are left to `printSwitch`, which prints them in full. */
+export const dryRunLines = ({ changes, notes }: SwitchResult, subject: string, already: string): string[] => [
+  ...(subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : []),
+  ...notes,
+  ...(changes.length > 0 ? [] : [`${already}; nothing would change`]),
+];
 
 export function printSwitch(clm: Context, { changes, proofs }: Pick<SwitchResult, "changes" | "proofs">): void {
   const lines = changes.flatMap((change) => [

@@ -10,16 +10,13 @@ it("keeps each stream of each agent", () => {
   output.add(ada, "stdout", Buffer.from("12345"));
   output.add(ada, "stdout", Buffer.from("67890"));
   output.add(ada, "stderr", Buffer.from("oops"));
-  expect([output.text(ada, "stdout"), output.text(ada, "stderr"), output.text(ben, "stdout")]).toEqual([
-    "1234567890",
-    "oops",
-    "",
-  ]);
+  expect(output.of(ada)).toEqual({ stdout: "1234567890", stderr: "oops" });
+  expect(output.of(ben)).toEqual({ stdout: "", stderr: "" });
 });
 
 it("is truncated once it is too long, whatever follows", () => {
   const output = new ExecOutput(clean, 10);
   for (let times = 0; times < 5; times++) output.add(ada, "stdout", Buffer.from("1234567"));
   output.add(ada, "stderr", Buffer.from("all"));
-  expect([output.text(ada, "stdout"), output.text(ada, "stderr")]).toEqual(["<1234567123 cut>\n", "all"]);
+  expect(output.of(ada)).toEqual({ stdout: "<1234567123 cut>\n", stderr: "all" });
 });
