@@ -73,6 +73,10 @@ export const number = <D extends number | undefined = undefined>(
   extra: Preset<D> & { min?: number; max?: number } = {},
 ): OptionSpec<number | D> => ({ kind: "number", placeholder, summary, ...extra });
 
+/** A TCP port to connect to or to listen on. */
+export const port = (summary: string): OptionSpec<number | undefined> =>
+  number("PORT", summary, { min: 1, max: 65535 });
+
 export const choice = <const C extends readonly string[], D extends C[number] | undefined = undefined>(
   placeholder: string,
   choices: C,

@@ -1,5 +1,5 @@
 import { levels } from "../../agents/logs/entry.js";
-import { choice, command, commandLine, flag, number, list as repeated, text, type Verbs } from "../command.js";
+import { choice, command, commandLine, flag, number, port, list as repeated, text } from "../command.js";
 import { doctorOptions } from "../doctor/commands.js";
 import {
   agentFilters,
@@ -37,10 +37,7 @@ resume. When everything is installed already, the command changes nothing.
     host: text("HOST", "host to install it on", { completes: "host" }),
     name: text("NAME", "name of the agent and of its account on the host"),
     version: text("VERSION", "version to install (default: the newest pinned one)", { completes: "version" }),
-    port: number("PORT", "port of its API on the host's loopback interface (default: the first free one)", {
-      min: 1,
-      max: 65535,
-    }),
+    port: port("port of its API on the host's loopback interface (default: the first free one)"),
     relaxed: flag("a weaker sandbox, for browser tools"),
     installerFile: text("FILE", "use this copy of the installer instead of downloading it; still verified", {
       completes: "file",
@@ -229,7 +226,7 @@ export const list = command({
   options: { host: text("HOST", "only agents on this host", { completes: "host" }) },
   formats,
   examples: ["clm agent list", "clm agent list --host wolf-i -o name"],
-  load: () => import("./list.js"),
+  load: () => import("./show.js"),
 });
 
 export const show = command({
@@ -428,7 +425,7 @@ The first start may take minutes, because some versions build their pages then. 
 each of open, lost, waiting, back and closed.`,
   args: { name: agentName },
   options: {
-    port: number("PORT", "port on this machine (default: any free port)", { min: 1, max: 65535 }),
+    port: port("port on this machine (default: any free port)"),
     browser: flag("open it in the browser"),
     ...sudoOption,
   },
@@ -438,7 +435,7 @@ each of open, lost, waiting, back and closed.`,
   load: () => import("./open.js"),
 });
 
-export const agent: Verbs = {
+export const agent = {
   commands: [
     install,
     configure,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { withSession } from "../../flows/session.js";
 import { tunnelToDashboard } from "../../flows/tunnel/dashboard.js";
 import type { Context, Handler } from "../command.js";
-import { printEvent, urlOf } from "../tunnel/print-event.js";
+import { printEvent, urlOf } from "../tunnel/tunnel.js";
 import type { open } from "./commands.js";
 
 export const run: Handler<typeof open> = async ({ args, options }, clm) => {

@@ -3,10 +3,13 @@ import { Fault } from "../../errors.js";
 import { attachment, textIn } from "../../flows/chat/attach.js";
 import { Talk, type Which } from "../../flows/chat/talk.js";
 import { withSession } from "../../flows/session.js";
+import { modelOf, providerStore } from "../../state/providers.js";
+import { plain } from "../../ui/plain.js";
+import { identityOf } from "../agent-view.js";
 import type { Context, Handler } from "../command.js";
+import { answerPrinter, cutWarning, resumeCommand } from "./answer.js";
 import type { chat } from "./commands.js";
 import { converse } from "./converse.js";
-import { once } from "./once.js";
 
 export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
   const { system, file } = options;
@@ -19,14 +22,29 @@ export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
     const files = () => Promise.all(file.map((path) => attached(clm, path)));
     if (source === "person") return converse(clm, talk, files);
     const text = source === "stdin" ? await pipedText(clm) : source.text;
-    return once(clm, talk, await fittingMessage(talk, text, await files()));
+    return once(clm, talk, messageWith(text, await files()));
   });
 };
 
-async function fittingMessage(talk: Talk, text: string, files: Attachment[]): Promise<string> {
-  const message = messageWith(text, files);
+async function once(clm: Context, talk: Talk, message: string): Promise<void> {
   await talk.mustFit(message);
-  return message;
+  const printer = answerPrinter(clm);
+  const answer = await talk.say(message, { onPiece: printer.piece, signal: clm.signal }).finally(printer.end);
+  if (answer.cut) clm.ui.warn(cutWarning);
+  if (clm.format === "table") return clm.ui.note(`continue with: ${resumeCommand(talk)}`);
+  const { record } = talk.agent;
+  const { text, tools, tokens, cut = false, session, seconds } = answer;
+  clm.show({
+    ...identityOf(talk.agent),
+    session,
+    text: plain(text),
+    cut,
+    tokens: tokens ?? null,
+    tools: tools.map(({ tool, label }) => ({ tool: plain(tool), label: plain(label) })),
+    provider: record.provider ?? null,
+    model: modelOf(providerStore(clm.configDir).read(), record) ?? null,
+    seconds,
+  });
 }
 
 async function pipedText(clm: Context): Promise<string> {

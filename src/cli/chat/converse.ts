@@ -11,7 +11,7 @@ const help = `/reset     start a new conversation
 Ctrl-C stops an answer. Text that is pasted at once is one message.`;
 
 /** A conversation with a person at a terminal. A failed answer is reported, and the conversation continues. */
-export async function converse(clm: Context, talk: Talk, attach: () => Promise<Attachment[]>): Promise<undefined> {
+export async function converse(clm: Context, talk: Talk, attach: () => Promise<Attachment[]>): Promise<void> {
   const { ui, signal } = clm;
   const { agent } = talk;
   let files = await attach();
@@ -38,7 +38,6 @@ export async function converse(clm: Context, talk: Talk, attach: () => Promise<A
     lines.close();
   }
   if (said) ui.note(`continue with: ${resumeCommand(talk)}`);
-  return undefined;
 }
 
 /** One word after a slash; a path or several lines are a message. */

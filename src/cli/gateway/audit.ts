@@ -6,11 +6,15 @@ import type { RequestLine } from "../../gateway/audit/request-line.js";
 import { verifyRequestLog } from "../../gateway/audit/verify.js";
 import { matchesAgent } from "../../gateway/keys/rights.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
+import { padded } from "../../ui/columns.js";
 import { jsonLines } from "../../ui/format.js";
-import type { Context, Handler } from "../command.js";
+import type { Paint } from "../../ui/paint.js";
+import { oneLine } from "../../ui/plain.js";
+import type { Column } from "../../ui/table.js";
+import type { Context, Handler, View } from "../command.js";
 import { parseTimeAsSeconds } from "../parse-time.js";
-import { requestRow, view } from "./audit-view.js";
 import type { audit } from "./commands.js";
+import { dollars } from "./keys/money.js";
 
 export const run: Handler<typeof audit> = async ({ options }, clm) => {
   const { verify: checks, follow, limit, key, agent, status } = options;
@@ -110,4 +114,44 @@ function statusIs(word: string): (line: RequestLine) => boolean {
   throw new Fault("bad-input", `--status ${word} is not a status`, {
     why: "it can be 429, 4xx, or a refusal's code such as invalid_api_key",
   });
+}
+
+const isBad = ({ status, code }: RequestLine): boolean => status >= 400 || code !== undefined;
+
+const columns: (Column<RequestLine> & { room: number })[] = [
+  { title: "time", whole: true, room: 20, value: ({ at }) => at.replace("T", " ").replace(/\.\d+Z$/, "Z") },
+  { title: "who", room: 12, least: 8, value: ({ key, from }) => key?.name ?? from },
+  { title: "agent", room: 20, value: ({ target }) => target },
+  { title: "model", drop: 2, room: 16, value: ({ model }) => model },
+  {
+    title: "status",
+    whole: true,
+    room: 6,
+    style: (line) => (isBad(line) ? "red" : undefined),
+    value: ({ status, code }) => (code === undefined ? status : `${status} ${code}`),
+  },
+  { title: "tokens", drop: 3, room: 9, value: ({ tokens }) => tokens && tokensText(tokens) },
+  { title: "usd", drop: 4, room: 8, value: ({ usd }) => (usd === undefined ? undefined : dollars(usd * 1e9)) },
+  { title: "ms", drop: 1, room: 5, value: ({ ms }) => Math.round(ms) },
+];
+
+const view: View<RequestLine> = {
+  columns,
+  name: ({ id }) => id,
+  empty: "No matching requests.",
+};
+
+const tokensText = ({ input, output, estimated, claimed }: NonNullable<RequestLine["tokens"]>): string =>
+  `${estimated ? "~" : claimed ? "!" : ""}${input}+${output}`;
+
+function requestRow({ screen }: Context): (line: RequestLine) => string {
+  const dyed = (style: keyof Paint | undefined, text: string) => (screen && style ? screen.paint[style](text) : text);
+  return (line) =>
+    columns
+      .map(({ value, room, style }) => {
+        const text = oneLine(String(value(line) ?? "")) || "-";
+        return `${dyed(style?.(line), text)}${" ".repeat(Math.max(0, padded(text, room).length - text.length))}`;
+      })
+      .join("   ")
+      .trimEnd();
 }

@@ -1,5 +1,5 @@
 import { defaultGatewayUrl, defaultPort, defaultSignProxyPort } from "../../flows/gateway/defaults.js";
-import { choice, command, flag, number, required, text, type Verbs } from "../command.js";
+import { choice, command, flag, number, port, required, text } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 import { key, usage } from "./keys/commands.js";
 import { tools } from "./tools/client-tools.js";
@@ -63,10 +63,7 @@ one line is printed when the proxy is ready, including the local key.`,
     keyFile: text("FILE", "read the gateway key from FILE", { completes: "file" }),
     keyEnv: text("NAME", "read the gateway key from this environment variable"),
     to: text("URL", `URL of the gateway (default: ${defaultGatewayUrl})`),
-    port: number("PORT", `port on this machine (default: ${defaultSignProxyPort}, or any free port)`, {
-      min: 1,
-      max: 65535,
-    }),
+    port: port(`port on this machine (default: ${defaultSignProxyPort}, or any free port)`),
     localKey: text(
       "SOURCE",
       "the key tools must send: env:NAME, file:PATH or cmd:COMMAND (default: a random one, printed once)",
@@ -139,7 +136,7 @@ loses no line; a power failure loses at most the last second.`,
   load: () => import("./audit.js"),
 });
 
-export const gateway: Verbs = {
+export const gateway = {
   commands: [serve, usage, signProxy, env, audit],
   nouns: [key],
 };

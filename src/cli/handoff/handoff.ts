@@ -25,14 +25,13 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
       const { toChannel: channel, reset, wait = 90, session: id } = options;
       const handed = await handToChannel(session, from, { channel, reset, wait, session: id });
       if (handed) clm.show(handed, () => toldInChannel(handed));
-      return undefined;
+      return;
     }
     const { plan, done } = await handOver(session, { from, to }, options, (plan) => {
       if (clm.format === "table") clm.show(plan, () => planText(plan));
     });
     if (clm.format !== "table") clm.show({ ...plan, done: done ?? null });
     else if (done) clm.show(done, () => told(done));
-    return undefined;
   });
 };
 

@@ -1,10 +1,10 @@
-import { command, commandLine, flag, number, list as repeated, required, rest, text, type Verbs } from "../command.js";
+import { command, commandLine, flag, number, port, list as repeated, required, rest, text } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 
 const reach = {
   address: text("ADDRESS", "name or IP address to connect to"),
   user: text("USER", "user to log in as"),
-  port: number("PORT", "port of the SSH server", { min: 1, max: 65535 }),
+  port: port("port of the SSH server"),
   identity: text("FILE", "private key to log in with", { completes: "file" }),
 };
 
@@ -163,6 +163,6 @@ Refused while it has agents; --forget is for a host that no longer exists, and d
   load: () => import("./remove.js"),
 });
 
-export const host: Verbs = {
+export const host = {
   commands: [add, list, show, check, update, rename, trust, exec, remove],
 };

@@ -17,8 +17,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const question = { command, sudo, timeout: timeout && timeout * 1000, parallel };
 
   const people = clm.format === "table";
-  const print = hosts.length === 1 ? streamed : grouped;
-  const listener = people ? print(clm, raw) : {};
+  const listener = people ? listenerFor(clm, hosts.length, raw) : {};
   const answers = await withSession(clm, (session) => execOnHosts(session, hosts, question, listener));
   if (!people && !clm.dryRun) {
     clm.show(answers.map(({ fault, ...answer }) => ({ ...answer, ...(fault && { error: errorOf(fault) }) })));
@@ -26,17 +25,14 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   return worst(answers);
 };
 
-/** One host: prints its output as it arrives. */
-const streamed = (clm: Context, raw: boolean): ExecListener => ({
-  stdout: (chunk) => clm.ui.pass("stdout", chunk, { raw }),
-  stderr: (chunk) => clm.ui.pass("stderr", chunk, { raw }),
-  answer: (answer) => printEnd(clm, answer),
-});
-
-/** Many hosts: prints the output of each as a block when it is complete. */
-const grouped = (clm: Context, raw: boolean): ExecListener => ({
+/** Prints the output of one host as it arrives, that of several as a block for each when it is complete. */
+const listenerFor = (clm: Context, hosts: number, raw: boolean): ExecListener => ({
+  ...(hosts === 1 && {
+    stdout: (chunk) => clm.ui.pass("stdout", chunk, { raw }),
+    stderr: (chunk) => clm.ui.pass("stderr", chunk, { raw }),
+  }),
   answer: (answer) => {
-    printOutput(clm, answer.host, answer, raw);
+    if (hosts > 1) printOutput(clm, answer.host, answer, raw);
     printEnd(clm, answer);
   },
 });

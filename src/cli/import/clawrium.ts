@@ -40,8 +40,7 @@ export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
     }),
   );
   if (!forPeople) {
-    clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared });
-    return undefined;
+    return clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared });
   }
   if (!changed && !clm.dryRun) clm.ui.note("Everything of Clawrium's has been imported.");
   for (const each of untrusted) clm.ui.warn(`${each.host} has no pinned key yet: ${each.reason}\n  next: ${each.fix}`);

@@ -1,4 +1,4 @@
-import { command, flag, list, text, type Verbs } from "../command.js";
+import { command, flag, list, text } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 
 export const clawrium = command({
@@ -32,6 +32,6 @@ Agents that are not Hermes, incomplete installations and unknown providers are l
   load: () => import("./clawrium.js"),
 });
 
-export const importing: Verbs = {
+export const importing = {
   commands: [clawrium],
 };

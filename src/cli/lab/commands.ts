@@ -1,6 +1,6 @@
 // Only lab/types.js: help and completion must not load the lab.
 import { maxHosts, releases } from "../../lab/types.js";
-import { choice, command, commandLine, flag, number, required, text, type Verbs } from "../command.js";
+import { choice, command, commandLine, flag, number, required, text } from "../command.js";
 
 const name = text("LAB", "name of the lab", { completes: "lab", default: "lab" });
 
@@ -57,6 +57,6 @@ command's exit code. Not recorded in the audit log. To run a command over SSH, u
   load: () => import("./exec.js"),
 });
 
-export const lab: Verbs = {
+export const lab = {
   commands: [up, down, status, exec],
 };

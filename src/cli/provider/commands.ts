@@ -1,4 +1,4 @@
-import { command, flag, list as repeated, required, text, type Verbs } from "../command.js";
+import { command, flag, list as repeated, required, text } from "../command.js";
 
 // A key is never an argument: every user of a machine can read the arguments of every process on it.
 export const answerOptions = {
@@ -58,7 +58,7 @@ export const list = command({
   description: "Shows what is recorded on this machine. No provider is contacted.",
   formats: ["table", "json", "yaml", "name"],
   examples: ["clm provider list", "clm provider list -o name"],
-  load: () => import("./list.js"),
+  load: () => import("./show.js"),
 });
 
 export const show = command({
@@ -116,6 +116,6 @@ go back to choosing a provider. No host is changed.`,
   load: () => import("./remove.js"),
 });
 
-export const provider: Verbs = {
+export const provider = {
   commands: [types, add, list, show, test, update, remove],
 };

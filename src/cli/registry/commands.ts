@@ -1,4 +1,4 @@
-import { command, flag, optional, required, rest, text, type Verbs } from "../command.js";
+import { command, flag, optional, required, rest, text } from "../command.js";
 
 export const list = command({
   path: "registry list",
@@ -8,7 +8,7 @@ Pins are built in, or come from your own files in the manifests folder of the co
 double of the agent; it comes with a lab.`,
   formats: ["table", "json", "yaml", "name"],
   examples: ["clm registry list", "clm registry list -o json"],
-  load: () => import("./list.js"),
+  load: () => import("./show.js"),
 });
 
 export const show = command({
@@ -62,6 +62,6 @@ confirm: from then on exactly these bytes run on your hosts. An existing pin is 
   load: () => import("./pin.js"),
 });
 
-export const registry: Verbs = {
+export const registry = {
   commands: [list, show, verify, pin],
 };

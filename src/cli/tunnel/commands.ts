@@ -1,4 +1,4 @@
-import { command, number } from "../command.js";
+import { command, port } from "../command.js";
 import { agentName, sudoOption } from "../shared-options.js";
 
 export const tunnel = command({
@@ -13,7 +13,7 @@ never shown. Everyone with an account on this machine can connect to the port, a
 json one line is printed for each of open, lost, waiting, back and closed.`,
   args: { name: agentName },
   options: {
-    port: number("PORT", "port on this machine (default: the agent's own, or any free port)", { min: 1, max: 65535 }),
+    port: port("port on this machine (default: the agent's own, or any free port)"),
     ...sudoOption,
   },
   formats: ["table", "json"],

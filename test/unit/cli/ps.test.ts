@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { State } from "../../../src/agents/probe/status/judge.js";
+import { describeStatus } from "../../../src/cli/agent/status.js";
 import { factsOf, identityOfKey, nextFor } from "../../../src/cli/ps/facts.js";
-import { describeStatus } from "../../../src/cli/ps/in-full.js";
 import { hasChanged, lineOf } from "../../../src/cli/ps/watch.js";
 // Loaded before the tests begin: a handler that is loaded late counts as their time.
 import "../../../src/cli/ps/ps.js";

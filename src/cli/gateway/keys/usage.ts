@@ -35,8 +35,7 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
   const total = sumOf(rows);
   if (clm.format !== "table") {
     const data = groups.map(({ of, id, ...sums }) => ({ [by]: of, ...(by === "key" && { id }), ...asData(sums) }));
-    clm.show({ by, rows: data, total: asData(total) });
-    return undefined;
+    return clm.show({ by, rows: data, total: asData(total) });
   }
   clm.list(groups.length === 0 ? [] : [...groups, { of: "total", ...total }], {
     columns: [

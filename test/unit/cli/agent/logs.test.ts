@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { logLines, logObject } from "../../../../src/cli/agent/log-lines.js";
+import { logLines, logObject } from "../../../../src/cli/agent/logs.js";
 import { parseTime } from "../../../../src/cli/parse-time.js";
 import type { AgentLogEntry } from "../../../../src/flows/logs/logs.js";
 import { hostNameFrom } from "../../../../src/names.js";
