@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
+import { own } from "../text/own-property.js";
 import { catalog } from "./catalog.js";
 import { type Command, flag, type Noun, type OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
 import { lastWord, nounOf, verbless } from "./nouns.js";
-import { dashed } from "./spelling.js";
-import { verbFirst } from "./verb-first.js";
+import { dashed, longOption } from "./spelling.js";
 
 type Specs = Record<string, OptionSpec>;
 
@@ -77,4 +77,21 @@ async function nounAt({ noun }: Location, word: string): Promise<Noun | undefine
   if (noun) return noun.nouns?.find(({ name }) => lastWord(name) === word);
   const entry = catalog.find(({ name }) => name === word);
   return entry && nounOf(entry);
+}
+
+/** `agent proxy NAME enable` as `agent proxy enable NAME`, as in earlier versions. `words` come after the noun. */
+export function verbFirst(
+  { commands, verbLast }: Noun,
+  words: readonly string[],
+): { command: Command; rest: string[] } | undefined {
+  if (!verbLast) return undefined;
+  const withValue = commands.flatMap(({ options = {} }) =>
+    Object.entries(options).flatMap(([key, { kind }]) => (kind === "flag" ? [] : longOption(key))),
+  );
+  const isVerb = (word: string, index: number) =>
+    own(verbLast.verbs, word) !== undefined && !withValue.includes(words[index - 1] ?? "");
+  const place = isVerb(words[0] ?? "", 0) ? 0 : words.findLastIndex(isVerb);
+  const verb = place < 0 ? verbLast.otherwise : own(verbLast.verbs, words[place] ?? "");
+  const command = commands.find(({ path }) => lastWord(path) === verb);
+  return command && { command, rest: words.filter((_, index) => index !== place) };
 }

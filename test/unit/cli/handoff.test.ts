@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { HandoffPlan } from "../../../src/agents/handoff/plan.js";
-import { planText, told } from "../../../src/cli/handoff/text.js";
+import { planText, told } from "../../../src/cli/handoff/handoff.js";
 import { patternsIn } from "../../../src/flows/handoff/prepare.js";
 import { openHandoffs } from "../../../src/state/handoffs.js";
 import { clm } from "./world.js";
