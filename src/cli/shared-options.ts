@@ -24,10 +24,14 @@ export const batchOptions = {
   continue: obsoleteFlag("go on with the others whatever fails"),
 };
 
+/** Of verbs that change something and print the result: one value, or things that have names. */
+export const changesOne = { formats: ["table", "json", "yaml"] as const, mutates: true };
+export const changesNamed = { formats: ["table", "json", "yaml", "name"] as const, mutates: true };
+
 /** Of verbs that look at several agents. */
-export const manyAgents = { args: { names: agentNames }, formats: ["table", "json", "yaml", "name"] as const };
+export const manyAgents = { args: { names: agentNames }, formats: changesNamed.formats };
 export const manyAgentsOptions = { ...agentFilters, ...sudoOption };
 
-/** Of verbs that change several agents, one after the other. */
+/** Of verbs that change several agents. */
 export const changeAgents = { ...manyAgents, mutates: true };
 export const changeAgentsOptions = { ...agentFilters, ...batchOptions, ...sudoOption };

@@ -1,5 +1,5 @@
 import { command, flag, number } from "../command.js";
-import { sudoOption } from "../shared-options.js";
+import { changesOne, sudoOption } from "../shared-options.js";
 
 export const doctorOptions = {
   fix: flag("fix what is safe to fix, and check again"),
@@ -19,8 +19,7 @@ With --fix, files on this machine that others can read are made private, an agen
 and one that should run but does not is started; then everything is checked again. For every other problem the command
 that fixes it is printed.`,
   options: doctorOptions,
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm doctor",
     "clm doctor --fix --dry-run   # what it would fix",

@@ -1,5 +1,5 @@
 import { choice, command, flag, list, number, optional, text } from "../command.js";
-import { sudoOption } from "../shared-options.js";
+import { changesOne, sudoOption } from "../shared-options.js";
 
 export const handoff = command({
   path: "handoff",
@@ -46,8 +46,7 @@ instead, using the agent's own handoff (Hermes 0.14 and later).`,
     abandon: text("ID", "remove an unfinished handoff"),
     ...sudoOption,
   },
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm handoff hermes-test wolf-ii/helper --dry-run   # only show what would be copied",
     "clm handoff hermes-test helper --session api-0f3a --redact --deny-tool 'terminal,mcp_*' --yes",

@@ -1,5 +1,5 @@
 import { command, commandLine, flag, number, port, list as repeated, required, rest, text } from "../command.js";
-import { sudoOption } from "../shared-options.js";
+import { changesNamed, changesOne, sudoOption } from "../shared-options.js";
 
 const reach = {
   address: text("ADDRESS", "name or IP address to connect to"),
@@ -31,8 +31,7 @@ Address, user, port and key default to your SSH configuration. In scripts, --fin
     fingerprint: text("SHA256:…", "expected fingerprint of the host's key; asks no question"),
     acceptNew: flag("trust the host's key without asking"),
   },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: [
     "clm host add wolf-i --address 192.168.1.20 --user maurice",
     "clm host add wolf-i --label rack=b2 --label gpu=yes   # address and user come from ~/.ssh/config",
@@ -85,8 +84,7 @@ key. Every update also refreshes the recorded facts (system, memory, disk, sudo)
     removeLabel: repeated("KEY", "remove a label (repeatable)"),
     offline: flag("record it without contacting the host"),
   },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: [
     "clm host update wolf-i --address 10.0.0.7",
     "clm host update wolf-i --label rack=b3 --remove-label gpu",
@@ -140,8 +138,7 @@ the command on the hosts. The audit log records the program's name, not its argu
     parallel,
     ...sudoOption,
   },
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm host exec 'lab-*' -- uname -a",
     "clm host exec --label rack=b2 --sudo -- systemctl is-system-running",

@@ -1,5 +1,5 @@
 import { command, flag, list, text } from "../command.js";
-import { sudoOption } from "../shared-options.js";
+import { changesOne, sudoOption } from "../shared-options.js";
 
 export const clawrium = command({
   path: "import clawrium",
@@ -22,8 +22,7 @@ Agents that are not Hermes, incomplete installations and unknown providers are l
     noCheck: flag("contact no host and compare nothing"),
     ...sudoOption,
   },
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm import clawrium --dry-run   # only show what would be imported",
     "clm import clawrium",

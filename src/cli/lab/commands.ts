@@ -1,6 +1,7 @@
 // Only lab/types.js: help and completion must not load the lab.
 import { maxHosts, releases } from "../../lab/types.js";
 import { choice, command, commandLine, flag, number, required, text } from "../command.js";
+import { changesNamed } from "../shared-options.js";
 
 const name = text("LAB", "name of the lab", { completes: "lab", default: "lab" });
 
@@ -16,8 +17,7 @@ cached. Running it again changes nothing; with a larger --hosts it adds the miss
     name,
     internet: flag("let the hosts reach the internet through this machine"),
   },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: [
     "clm lab up",
     "clm lab up --hosts 3 && clm host exec 'lab-*' -- uname -a",
@@ -32,8 +32,7 @@ export const down = command({
   description: `Asks no question: labs are disposable. Also cleans up after a lab command that was killed. The base
 system stays cached. Needs root.`,
   options: { name, all: flag("every lab on this machine, and the recorded hosts of labs that no longer exist") },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: ["clm lab down", "clm lab down --name try", "clm lab down --all -o json"],
   load: () => import("./down.js"),
 });

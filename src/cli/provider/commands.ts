@@ -1,4 +1,5 @@
 import { command, flag, list as repeated, required, text } from "../command.js";
+import { changesNamed } from "../shared-options.js";
 
 // A key is never an argument: every user of a machine can read the arguments of every process on it.
 export const answerOptions = {
@@ -41,8 +42,7 @@ Keys are stored only in secrets.json. With --key-ref the key is not stored, but 
     ...answerOptions,
     noTest,
   },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: [
     "clm provider add router --type openrouter --model anthropic/claude-sonnet-4.5   # prompts for the key",
     "pass show openai | clm provider add openai --type openai --key-stdin",
@@ -94,8 +94,7 @@ that use the provider go back to the stage validate: run clm agent configure to 
     unset: repeated("FIELD", "remove the value of a field, or of model (repeatable)"),
     noTest,
   },
-  formats: ["table", "json", "yaml", "name"],
-  mutates: true,
+  ...changesNamed,
   examples: [
     "clm provider update router --model openai/gpt-5",
     "clm provider update router --key-file ~/new-key",

@@ -1,5 +1,5 @@
 import { command, flag, type Noun, optional, required, text } from "../../command.js";
-import { agentName, sudoOption } from "../../shared-options.js";
+import { agentName, changesOne, sudoOption } from "../../shared-options.js";
 
 const lists = ["table", "json", "yaml"] as const;
 const takesEffect = "A running agent uses it from its next request on; nothing is restarted.";
@@ -52,8 +52,7 @@ When the file cannot be written back (too long, changed by the agent in the mean
 is kept on this machine and its path is printed. ${takesEffect}`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudoOption,
-  formats: lists,
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm agent memory edit hermes-test USER.md",
     "clm agent memory edit hermes-test   # MEMORY.md, in $VISUAL or $EDITOR, as EDITOR='code --wait'",
@@ -75,8 +74,7 @@ With --if-digest the file is replaced only if it is still the one that 'clm agen
     ifDigest: text("SHA256", "only if the file has this digest ('absent': only if there is no file)"),
     ...sudoOption,
   },
-  formats: lists,
-  mutates: true,
+  ...changesOne,
   examples: [
     "echo 'Prefers short answers.' | clm agent memory write hermes-test USER.md",
     "clm agent memory write hermes-test SOUL.md --from soul.md",

@@ -1,5 +1,5 @@
 import { command, flag, type Noun, required, text } from "../../command.js";
-import { agentName, sudoOption } from "../../shared-options.js";
+import { agentName, changesOne, sudoOption } from "../../shared-options.js";
 
 const apply = {
   apply: flag("write it to the host at once, as clm agent configure does"),
@@ -25,8 +25,7 @@ Keys of providers and channels are set with 'clm provider update' and 'clm agent
     stdin: flag("read the value from stdin"),
     ...apply,
   },
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: [
     "clm agent secret set hermes-test MY_GITHUB_TOKEN   # prompts for the value",
     "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply",
@@ -51,8 +50,7 @@ export const remove = command({
   description: `Removes a secret that was set with 'clm agent secret set', also from the backups. ${whenApplied}`,
   args: { name: agentName, key: required("name of the variable, such as MY_GITHUB_TOKEN") },
   options: apply,
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: ["clm agent secret remove hermes-test MY_GITHUB_TOKEN"],
   load: () => import("./secret.js"),
 });
@@ -65,8 +63,7 @@ none. Shows the names, never the values, and asks before storing. Lines that par
 are refused, with their number. ${whenApplied}`,
   args: { name: agentName },
   options: { file: text("PATH", "the .env file", { completes: "file" }), ...apply },
-  formats: ["table", "json", "yaml"],
-  mutates: true,
+  ...changesOne,
   examples: ["clm agent secret import hermes-test --file tools.env --yes"],
   load: () => import("./secret.js"),
 });
