@@ -1,3 +1,4 @@
+import type { Session } from "../flows/session.js";
 import type { Screen } from "../ui/screen.js";
 import type { InStream } from "../ui/streams.js";
 import type { Column } from "../ui/table.js";
@@ -202,6 +203,8 @@ export interface Context {
   untilStopped(): void;
   /** How long the command may take to clean up after the first Ctrl-C. */
   mayTakeToStop(milliseconds: number): void;
+  /** Runs the work with what flows need. Loaded late: help and completion contact no host. */
+  withSession<T>(work: (session: Session) => Promise<T>): Promise<T>;
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one value as JSON or YAML, or as `text` for a person. */
   show(value: unknown, text?: () => string): void;

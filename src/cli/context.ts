@@ -18,7 +18,7 @@ export async function createContext(ui: Terminal, globals: Globals, runtime: Run
   const configDir = dirFor(globals.configDir);
   mustBeOurs(configDir);
 
-  return {
+  const context: Context = {
     ...runtime,
     ui,
     configDir,
@@ -28,6 +28,7 @@ export async function createContext(ui: Terminal, globals: Globals, runtime: Run
     yes,
     dryRun,
     sudoPasswordFile,
+    withSession: async (work) => (await import("../flows/session.js")).withSession(context, work),
     list(rows, view) {
       if (write) ui.data(view.data ? rows.map(view.data) : rows, write);
       else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));
@@ -43,4 +44,5 @@ export async function createContext(ui: Terminal, globals: Globals, runtime: Run
       if (lines !== "") ui.out(lines.endsWith("\n") ? lines : `${lines}\n`);
     },
   };
+  return context;
 }

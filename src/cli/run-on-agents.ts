@@ -1,7 +1,7 @@
 import { errorOf, Fault, faults } from "../errors.js";
 import { forEachAgent, type Outcome, type Pace } from "../flows/fleet/each.js";
 import { createGate, type Gate } from "../flows/gate.js";
-import { type Session, withSession } from "../flows/session.js";
+import type { Session } from "../flows/session.js";
 import { labelsFrom } from "../names.js";
 import { quote } from "../quote.js";
 import { type Agent, agentsOf, hostAndName } from "../state/agents.js";
@@ -66,7 +66,7 @@ export function runOnAgents<T extends { agent: Agent }>(
 ): Promise<number | undefined> {
   const agents = chooseAgents(clm, names, options);
   const single = namesOneAgent(names) ? agents[0] : undefined;
-  return withSession(clm, async (session) => {
+  return clm.withSession(async (session) => {
     if (!single) return runOnSeveral(command, options, clm, session, agents, verb);
     const result = await verb.run(session, hostAndName(single));
     printResult(clm, result.agent, verb.json(result), () => verb.print?.(result));

@@ -2,7 +2,8 @@ import { errorOf, faults } from "../../errors.js";
 import { codeOf, type ExecOrder, type ExecResult, execInAgents, exitIn } from "../../flows/agent/exec/exec.js";
 import type { Outcome } from "../../flows/fleet/each.js";
 import { cleanCut } from "../../flows/hide-secrets.js";
-import { type Session, withSession } from "../../flows/session.js";
+import { keepOutput } from "../../flows/host/exec.js";
+import type { Session } from "../../flows/session.js";
 import { sh } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { identityOf } from "../agent-view.js";
@@ -10,7 +11,6 @@ import type { Context, Handler, Input } from "../command.js";
 import { printOutput } from "../print-result.js";
 import { batchPace, chooseAgents, namesOneAgent, rerunLine, summarize } from "../run-on-agents.js";
 import { exec } from "./commands.js";
-import { ExecOutput } from "./exec-output.js";
 
 type ExecInput = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.options>>;
 
@@ -18,7 +18,7 @@ export const run: Handler<typeof exec> = async (input, clm) => {
   const { names } = input.args;
   const agents = chooseAgents(clm, names, input.options);
   const lone = namesOneAgent(names) ? agents[0] : undefined;
-  return withSession(clm, (session) => (lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input)));
+  return clm.withSession((session) => (lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input)));
 };
 
 /** Like a local command: its streams and its exit code become ours. */
@@ -73,4 +73,29 @@ function exitOf({ result, value, fault }: Outcome<ExecResult>): number {
   const exit = value ?? exitIn(fault);
   if (exit) return codeOf(exit);
   return result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit);
+}
+
+type Stream = "stdout" | "stderr";
+
+/** The output of a command in each of several agents, collected until it is complete. */
+export class ExecOutput {
+  readonly #streams = new Map<Agent, Record<Stream, ReturnType<typeof keepOutput>>>();
+
+  /** `clean` removes what a truncated text may hold of a secret. */
+  constructor(
+    private readonly clean: (text: string, cut: boolean) => string,
+    private readonly maxBytes?: number,
+  ) {}
+
+  add(agent: Agent, stream: Stream, bytes: Buffer): void {
+    const make = () => keepOutput(this.clean, this.maxBytes);
+    const streams = this.#streams.get(agent) ?? { stdout: make(), stderr: make() };
+    this.#streams.set(agent, streams);
+    streams[stream].add(bytes);
+  }
+
+  of(agent: Agent): Record<Stream, string> {
+    const kept = this.#streams.get(agent);
+    return { stdout: kept?.stdout.text() ?? "", stderr: kept?.stderr.text() ?? "" };
+  }
 }

@@ -1,6 +1,5 @@
 import { type InstallResult, installAgent } from "../../flows/agent/install/install.js";
 import { ChecksFailed } from "../../flows/checks-failed.js";
-import { withSession } from "../../flows/session.js";
 import { agentNameFrom } from "../../names.js";
 import { agentView, briefCheckView, checkView, nextCommand } from "../agent-view.js";
 import type { Context, Handler } from "../command.js";
@@ -22,11 +21,13 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
     installerFile,
     packages: !noPackages,
   };
-  const done = await withSession(clm, (session) => installAgent(session, wanted)).catch((error) => {
-    // With -o json the checks are part of the error.
-    if (error instanceof ChecksFailed && clm.format === "table") clm.list(error.checks, briefCheckView);
-    throw error;
-  });
+  const done = await clm
+    .withSession((session) => installAgent(session, wanted))
+    .catch((error) => {
+      // With -o json the checks are part of the error.
+      if (error instanceof ChecksFailed && clm.format === "table") clm.list(error.checks, briefCheckView);
+      throw error;
+    });
   printInstalled(clm, done);
 };
 

@@ -1,7 +1,6 @@
 import { Fault } from "../../errors.js";
 import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "../../flows/agent/api-key.js";
 import { targetOf } from "../../flows/agent/target.js";
-import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
 import { agentId, hostAndName } from "../../state/agents.js";
 import type { Handler } from "../command.js";
@@ -15,7 +14,7 @@ export const run: Handler<typeof key> = async ({ args, options }, clm) => {
       next: `clm agent key ${quote(args.name)} --show`,
     });
   }
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const { agent, resolved } = await targetOf(session, args.name);
     const keyRef = mustHaveKey(agent, resolved.manifest);
     mustHaveOneKey(session, keyRef);

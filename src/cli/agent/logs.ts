@@ -2,7 +2,6 @@ import { type Level, splitLogger } from "../../agents/logs/entry.js";
 import type { Moment } from "../../agents/logs/script.js";
 import { Fault } from "../../errors.js";
 import { type AgentLogEntry, type LogReader, readLogs } from "../../flows/logs/logs.js";
-import { withSession } from "../../flows/session.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { padded } from "../../ui/columns.js";
 import { jsonLines } from "../../ui/format.js";
@@ -50,7 +49,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
     },
   };
   if (follow) clm.untilStopped();
-  await withSession(clm, (session) =>
+  await clm.withSession((session) =>
     readLogs(session, agents, { sources, since, until, lines, level, grep, follow }, reader),
   );
   const [first] = faults;

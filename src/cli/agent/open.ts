@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
-import { withSession } from "../../flows/session.js";
 import { tunnelToDashboard } from "../../flows/tunnel/dashboard.js";
 import type { Context, Handler } from "../command.js";
 import { printEvent, urlOf } from "../tunnel/tunnel.js";
 import type { open } from "./commands.js";
 
 export const run: Handler<typeof open> = async ({ args, options }, clm) => {
-  await withSession(clm, (session) =>
+  await clm.withSession((session) =>
     tunnelToDashboard(session, args.name, options, (happening, agent) => {
       const what = `the dashboard of ${agent.name} on ${agent.host}`;
       printEvent(clm, happening, { resolved: agent, what, afterwards: "reload the page" });

@@ -1,6 +1,5 @@
 import { Fault } from "../../errors.js";
 import { type Screen, shellIn } from "../../flows/agent/exec/shell.js";
-import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import type { shell } from "./commands.js";
 
@@ -11,7 +10,7 @@ export const run: Handler<typeof shell> = async ({ args }, clm) => {
       next: `clm agent exec ${args.name} -- COMMAND`,
     });
   }
-  return withSession(clm, (session) => shellIn(session, args.name, screenOf(clm)));
+  return clm.withSession((session) => shellIn(session, args.name, screenOf(clm)));
 };
 
 /** The local terminal. While it is lent to the shell, clm prints nothing. */

@@ -2,7 +2,6 @@ import { type Attachment, messageWith } from "../../agents/chat/message.js";
 import { Fault } from "../../errors.js";
 import { attachment, textIn } from "../../flows/chat/attach.js";
 import { Talk, type Which } from "../../flows/chat/talk.js";
-import { withSession } from "../../flows/session.js";
 import { modelOf, providerStore } from "../../state/providers.js";
 import { plain } from "../../ui/plain.js";
 import { identityOf } from "../agent-view.js";
@@ -15,7 +14,7 @@ export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
   const { system, file } = options;
   const which = whichOf(options);
   const source = sourceOf(options, clm);
-  return withSession(clm, async (session) => {
+  return clm.withSession(async (session) => {
     const talk = new Talk(session, args.name, { which, system });
     // Connects while files are read; a failure is reported when the connection is used.
     talk.connected().catch(() => {});

@@ -1,7 +1,6 @@
 import type { Change } from "../../agents/plan/change.js";
 import { errorOf, faults } from "../../errors.js";
 import { type AgentDrift, compareAgents } from "../../flows/fleet/compare.js";
-import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { identityOf } from "../agent-view.js";
@@ -23,7 +22,7 @@ export async function printDifferences(
   agents: Agent[],
   { parallel, lone }: PrintOptions,
 ): Promise<number> {
-  const compared = await withSession(clm, (session) => compareAgents(session, agents, { parallel }));
+  const compared = await clm.withSession((session) => compareAgents(session, agents, { parallel }));
   const data = compared.map(jsonOf);
   if (clm.format === "name") for (const ref of refsWith(compared, "differs")) clm.ui.out(`${ref}\n`);
   else clm.show(lone ? data[0] : data, () => compared.map(block).join(""));

@@ -3,13 +3,12 @@ import { faults } from "../../errors.js";
 import { type Diagnosis, doctorAll } from "../../flows/doctor/doctor.js";
 import { type Finding, titleOfFinding, worstOf } from "../../flows/doctor/finding.js";
 import type { Repair } from "../../flows/doctor/repair.js";
-import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import type { doctor } from "./commands.js";
 
 export const run: Handler<typeof doctor> = async ({ options }, clm) => {
   const { fix, parallel, verbose } = options;
-  const diagnosis = await withSession(clm, (session) => doctorAll(session, { fix, parallel }));
+  const diagnosis = await clm.withSession((session) => doctorAll(session, { fix, parallel }));
   return report(clm, diagnosis, { verbose });
 };
 

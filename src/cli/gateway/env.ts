@@ -1,12 +1,11 @@
 import { type Environment, environmentOf } from "../../flows/gateway/environment.js";
-import { withSession } from "../../flows/session.js";
 import { sh } from "../../quote.js";
 import type { Handler } from "../command.js";
 import type { env } from "./commands.js";
 import { keyVariable, settingsOf, settingsText } from "./tools/client-tools.js";
 
 export const run: Handler<typeof env> = async ({ args, options }, clm) => {
-  const found = await withSession(clm, async (session) => environmentOf(session, args.key, options));
+  const found = await clm.withSession(async (session) => environmentOf(session, args.key, options));
   const { key, gateway, target, models } = found;
   const settings = settingsOf(options.tool, target);
   const first = firstLines(found);

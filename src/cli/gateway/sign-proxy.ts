@@ -1,7 +1,6 @@
 import { Fault } from "../../errors.js";
 import { type SignProxyState, signProxy } from "../../flows/gateway/signing/sign-proxy.js";
 import { parseSource, type SecretSource } from "../../flows/secret-source.js";
-import { withSession } from "../../flows/session.js";
 import { jsonLine } from "../../ui/format.js";
 import type { Context, Handler } from "../command.js";
 import type { signProxy as command } from "./commands.js";
@@ -12,7 +11,7 @@ type Options = Parameters<Handler<typeof command>>[0]["options"];
 export const run: Handler<typeof command> = async ({ options }, clm) => {
   const { to, port, localKey, open } = options;
   const key = sourceOf(options);
-  await withSession(clm, (session) =>
+  await clm.withSession((session) =>
     signProxy(session, { key, to, port, localKey, open }, (opened) => {
       clm.untilStopped();
       announce(clm, options, opened);

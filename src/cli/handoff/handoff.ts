@@ -3,7 +3,6 @@ import { Fault } from "../../errors.js";
 import { type ChannelHandoffResult, handToChannel } from "../../flows/handoff/channel/hand.js";
 import { handOver } from "../../flows/handoff/hand-over.js";
 import { abandon, type CompletedHandoff } from "../../flows/handoff/open.js";
-import { withSession } from "../../flows/session.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
 import type { Handler, View } from "../command.js";
 import { describe } from "../describe.js";
@@ -16,12 +15,12 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
   if (options.list) return void clm.list(openHandoffs(clm.configDir).all(), openView);
   const { abandon: id } = options;
   if (id !== undefined) {
-    const { to } = await withSession(clm, (session) => abandon(session, id));
+    const { to } = await clm.withSession((session) => abandon(session, id));
     if (!clm.dryRun) clm.show({ id, abandoned: true }, () => `nothing of ${id} is left on ${to.host}/${to.agent}`);
     return;
   }
   const { src: from = "", dst: to = "" } = args;
-  return withSession(clm, async (session) => {
+  return clm.withSession(async (session) => {
     if (options.toChannel !== undefined) {
       const { toChannel: channel, reset, wait = 90, session: id } = options;
       const handed = await handToChannel(session, from, { channel, reset, wait, session: id });

@@ -1,5 +1,4 @@
 import { addHost } from "../../flows/host/add.js";
-import { withSession } from "../../flows/session.js";
 import { hostNameFrom, labelsFrom } from "../../names.js";
 import { fingerprintFrom } from "../../text/fingerprint.js";
 import type { Handler } from "../command.js";
@@ -20,5 +19,5 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
     fingerprint: options.fingerprint && fingerprintFrom(options.fingerprint),
     labels: Object.fromEntries(labelsFrom(options.label)),
   };
-  clm.list([await withSession(clm, (session) => addHost(session, newHost))], hostView(clm.now()));
+  clm.list([await clm.withSession((session) => addHost(session, newHost))], hostView(clm.now()));
 };

@@ -2,7 +2,6 @@ import type { Check } from "../../agents/check.js";
 import { atMost } from "../../async/limit.js";
 import { faults } from "../../errors.js";
 import { checkHost } from "../../flows/host/check.js";
-import { withSession } from "../../flows/session.js";
 import { checkView } from "../agent-view.js";
 import type { Handler, View } from "../command.js";
 import type { check } from "./commands.js";
@@ -23,7 +22,7 @@ export const run: Handler<typeof check> = async ({ args, options }, clm) => {
   const { label, parallel } = options;
   const all = options.all || (args.names.length === 0 && label.length === 0);
   const hosts = chooseHosts(clm, { all, label, patterns: args.names });
-  const rows = await withSession(clm, async (session) => {
+  const rows = await clm.withSession(async (session) => {
     const checked = atMost(parallel, hosts, async (host) =>
       (await checkHost(session, host)).map((check): Row => ({ host: host.name, ...check })),
     );

@@ -1,6 +1,5 @@
 import { errorOf, Fault } from "../../errors.js";
 import { type ExecListener, execOnHosts, type HostResult, worst } from "../../flows/host/exec.js";
-import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import { printOutput, warnOf } from "../print-result.js";
 import type { exec } from "./commands.js";
@@ -18,7 +17,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
 
   const people = clm.format === "table";
   const listener = people ? listenerFor(clm, hosts.length, raw) : {};
-  const answers = await withSession(clm, (session) => execOnHosts(session, hosts, question, listener));
+  const answers = await clm.withSession((session) => execOnHosts(session, hosts, question, listener));
   if (!people && !clm.dryRun) {
     clm.show(answers.map(({ fault, ...answer }) => ({ ...answer, ...(fault && { error: errorOf(fault) }) })));
   }

@@ -1,12 +1,12 @@
 import { Fault } from "../../errors.js";
 import { forgetHost } from "../../flows/host/forget.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { findHost, type Host } from "../../state/hosts.js";
 import type { Handler } from "../command.js";
 import type { remove } from "./commands.js";
 
 export const run: Handler<typeof remove> = async ({ args: { name }, options: { forget } }, clm) => {
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const host = findHost(session.hosts.read().hosts, name);
     const agents = Object.keys(host.agents);
     if (!forget) mustHaveNoAgents(host, agents);

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { keepLast } from "../../flows/chat/last.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { type HostName, hostNameFrom } from "../../names.js";
 import { sameKey } from "../../remote/host-keys/key.js";
 import { copyPin, readPins, unpin } from "../../remote/host-keys/pins.js";
@@ -10,7 +10,7 @@ import type { rename } from "./commands.js";
 
 export const run: Handler<typeof rename> = async ({ args: { oldName, newName } }, clm) => {
   const to = hostNameFrom(newName);
-  await withSession(clm, (session) => renameHost(session, oldName, to));
+  await clm.withSession((session) => renameHost(session, oldName, to));
   if (!clm.dryRun) clm.ui.note(`${oldName} is now ${to}`);
 };
 

@@ -1,5 +1,5 @@
 import { connectFirstTime } from "../../flows/host/first-contact.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { sameKey } from "../../remote/host-keys/key.js";
 import { pin, readPins } from "../../remote/host-keys/pins.js";
 import { parseHop } from "../../remote/target/ssh-settings.js";
@@ -11,7 +11,7 @@ import type { trust } from "./commands.js";
 
 export const run: Handler<typeof trust> = async ({ args: { name }, options }, clm) => {
   const expected = options.fingerprint && fingerprintFrom(options.fingerprint);
-  const { key, changed } = await withSession(clm, (session) => trustHost(session, name, expected));
+  const { key, changed } = await clm.withSession((session) => trustHost(session, name, expected));
   if (!changed) clm.ui.note(`${name} still has the pinned key ${key}`);
   else if (!clm.dryRun) clm.ui.note(`${name} is pinned to ${key}`);
 };

@@ -1,6 +1,6 @@
 import { Fault, isFault } from "../../errors.js";
 import { factsToRecord } from "../../flows/host/first-contact.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { labelsFrom } from "../../names.js";
 import { sh } from "../../quote.js";
 import { findHost, type Host } from "../../state/hosts.js";
@@ -14,7 +14,7 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
   const { address, port, user, offline, removeLabel } = options;
   const settings = defined({ address, port, user, identity: identityFrom(options.identity) });
   const addedLabels = Object.fromEntries(labelsFrom(options.label));
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const before = findHost(session.hosts.read().hosts, name);
     const facts = offline ? {} : await readAgain(session, { ...before, ...settings });
     const changed = (host: Host): Host => {

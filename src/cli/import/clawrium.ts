@@ -1,7 +1,6 @@
 import type { ImportRow } from "../../flows/import/clawrium/conversion.js";
 import { importClawrium } from "../../flows/import/clawrium.js";
 import type { Compared } from "../../flows/import/compare.js";
-import { withSession } from "../../flows/session.js";
 import type { Handler, View } from "../command.js";
 import type { clawrium } from "./commands.js";
 
@@ -30,7 +29,7 @@ const comparedView: View<Compared> = {
 export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
   const { from, host, acceptNew, noCheck } = options;
   const forPeople = clm.format === "table";
-  const { rows, backup, changed, untrusted, compared, ...imported } = await withSession(clm, (session) =>
+  const { rows, backup, changed, untrusted, compared, ...imported } = await clm.withSession((session) =>
     importClawrium(session, {
       from,
       hostNames: host,

@@ -1,11 +1,10 @@
 import { keyPair } from "../../flows/keypair.js";
-import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import type { init } from "./commands.js";
 
 export const run: Handler<typeof init> = async (_input, clm) => {
   const action = { verb: "init", target: clm.configDir, summary: `create ${clm.configDir} and an SSH key in it` };
-  const key = await withSession(clm, ({ gate }) => gate.pass(action, () => keyPair(clm.configDir, "clm")));
+  const key = await clm.withSession(({ gate }) => gate.pass(action, () => keyPair(clm.configDir, "clm")));
   if (!key) return undefined;
   clm.show({ config_dir: clm.configDir, identity: key.identity, public_key: key.publicKey }, () =>
     [

@@ -1,9 +1,9 @@
 import { forgetHost } from "../../flows/host/forget.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { withProgress } from "../../flows/with-progress.js";
 import { labNameFrom, mustBeRoot, recordedLabs, down as stopLab } from "../../lab/lab.js";
 import { byName } from "../../names.js";
-import type { Handler, View } from "../command.js";
+import type { Handler } from "../command.js";
 import type { down } from "./commands.js";
 import { labOf } from "./lab-of-host.js";
 import { removeOverlay } from "./overlay.js";
@@ -12,7 +12,7 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
   // An interrupted command first removes the containers and mounts of the unfinished lab.
   clm.mayTakeToStop(60_000);
   const gone: RemovedLab[] = [];
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const names = options.all ? await allLabs(session) : [labNameFrom(options.name)];
     if (names.length === 0) clm.ui.note("there is no lab; nothing to do");
     for (const name of names) {
@@ -21,21 +21,13 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
     }
   });
   // For a person, the progress line is enough.
-  if (clm.format !== "table") clm.list(gone, removedView);
+  if (clm.format !== "table") clm.list(gone, { columns: [], name: (lab) => lab.name });
 };
 
 interface RemovedLab {
   name: string;
   hosts: string[];
 }
-
-const removedView: View<RemovedLab> = {
-  columns: [
-    { title: "lab", value: (lab) => lab.name },
-    { title: "hosts", value: (lab) => lab.hosts.join(" ") },
-  ],
-  name: (lab) => lab.name,
-};
 
 /** Removes the lab's hosts from machine and fleet, also after an interrupted run. Undefined: nothing to do. */
 async function labDown(session: Session, name: string): Promise<RemovedLab | undefined> {

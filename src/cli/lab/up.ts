@@ -3,7 +3,7 @@ import { Fault } from "../../errors.js";
 import { addHost } from "../../flows/host/add.js";
 import { forgetHost } from "../../flows/host/forget.js";
 import { keyPair } from "../../flows/keypair.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { withProgress } from "../../flows/with-progress.js";
 import { type Lab, type LabHost, type LabOptions, labNameFrom, mustBePossible, up as startLab } from "../../lab/lab.js";
 import { hostNameFrom } from "../../names.js";
@@ -21,7 +21,7 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
   clm.mayTakeToStop(60_000);
   const { hosts, release, internet } = options;
   const request = { name: labNameFrom(options.name), hosts, release, internet };
-  const lab = await withSession(clm, (session) => labUp(session, request));
+  const lab = await clm.withSession((session) => labUp(session, request));
   if (lab) clm.list(labRows(lab), labView);
 };
 

@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 import { findType } from "../../flows/provider/types.js";
 import { valuesOf } from "../../flows/provider/values.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { providerNameFrom } from "../../names.js";
 import type { Provider, Providers } from "../../state/providers.js";
 import type { Handler } from "../command.js";
@@ -13,7 +13,7 @@ import { providerView, rowOf } from "./view.js";
 export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   const name = providerNameFrom(args.name);
   const answers = answersFrom("clm provider add", options);
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const type = options.type ?? (await clm.ui.ask({ message: "Type (see clm provider types):", flag: "--type TYPE" }));
     const { provider, check } = await addProvider(session, name, type, answers, !options.noTest);
     printCheck(clm.ui, check);

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { findProvider } from "../../state/providers.js";
 import type { Handler } from "../command.js";
@@ -7,7 +7,7 @@ import type { remove } from "./commands.js";
 import { configureLine, setBack, usersOf } from "./users.js";
 
 export const run: Handler<typeof remove> = async ({ args: { name }, options: { force } }, clm) => {
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const { agents, hasKey } = await removeProvider(session, name, force);
     if (clm.dryRun) {
       for (const agent of agents) clm.ui.note(`would leave ${agentId(agent)} without a provider`);

@@ -3,7 +3,7 @@ import { Fault, faults } from "../../errors.js";
 import { isOnAgentHost, tryProvider } from "../../flows/provider/test.js";
 import { findType } from "../../flows/provider/types.js";
 import { providerValues } from "../../flows/provider/values.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { findHost } from "../../state/hosts.js";
 import type { Handler, View } from "../command.js";
 import type { test } from "./commands.js";
@@ -27,7 +27,7 @@ const view: View<Row> = {
 };
 
 export const run: Handler<typeof test> = async ({ args, options: { host } }, clm) => {
-  const check = await withSession(clm, (session) => testProvider(session, args.name, host));
+  const check = await clm.withSession((session) => testProvider(session, args.name, host));
   clm.list([{ provider: args.name, ...(host && { host }), ...check }], view);
   return check.result === "fail" ? faults["check-failed"].exit : 0;
 };

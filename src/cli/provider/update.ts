@@ -3,7 +3,7 @@ import type { Check } from "../../agents/check.js";
 import { Fault } from "../../errors.js";
 import { findType, flagFor, type KnownType } from "../../flows/provider/types.js";
 import { secretsOf, valuesOf } from "../../flows/provider/values.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import type { Secret } from "../../secret.js";
 import { findProvider, type Provider } from "../../state/providers.js";
 import type { Handler } from "../command.js";
@@ -23,7 +23,7 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     throw usage("clm provider update", `no option says what to change about ${name}`);
   }
   const change = { ...answersFrom("clm provider update", answers), unset, test: !noTest };
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const { provider, changed, agents, check } = await updateProvider(session, name, change);
     printCheck(clm.ui, check);
     clm.list([rowOf(name, provider, { fleet: session.hosts.read(), secrets: session.secrets })], providerView);

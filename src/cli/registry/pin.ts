@@ -8,7 +8,7 @@ import { Fault } from "../../errors.js";
 import { type Digest, digestOf, digestText, sameDigest } from "../../flows/registry/bytes.js";
 import { keepInCache } from "../../flows/registry/cache.js";
 import { fetchFrom, type PinnedInstaller } from "../../flows/registry/installer.js";
-import { type Session, withSession } from "../../flows/session.js";
+import type { Session } from "../../flows/session.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { withLock } from "../../state/lock.js";
@@ -18,7 +18,7 @@ import type { pin } from "./commands.js";
 type Input = Parameters<Handler<typeof pin>>[0];
 
 export const run: Handler<typeof pin> = async (input, clm) => {
-  const pinned = await withSession(clm, (session) => pinInstaller(session, input));
+  const pinned = await clm.withSession((session) => pinInstaller(session, input));
   if (clm.dryRun) return undefined;
   const { type, version, installer, file, changed } = pinned;
   const digest = digestText(installer);

@@ -4,7 +4,6 @@ import { type FaultName, faults, isFault } from "../../errors.js";
 import { digestText } from "../../flows/registry/bytes.js";
 import { readCache } from "../../flows/registry/cache.js";
 import { type Fetching, fetchInstaller, type PinnedInstaller } from "../../flows/registry/installer.js";
-import { withSession } from "../../flows/session.js";
 import type { Handler, View } from "../command.js";
 import type { verify } from "./commands.js";
 
@@ -20,7 +19,7 @@ const view: View<Result> = {
 };
 
 export const run: Handler<typeof verify> = async (input, clm) => {
-  const rows = await withSession(clm, (session) => verifyInstallers(session, input));
+  const rows = await clm.withSession((session) => verifyInstallers(session, input));
   clm.list(rows, view);
   // Wrong bytes are worse than a failed download, and have the higher code.
   return Math.max(0, ...rows.map(({ fault }) => (fault ? faults[fault].exit : 0)));

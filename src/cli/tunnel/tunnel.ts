@@ -1,6 +1,5 @@
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { errorOf, type Fault } from "../../errors.js";
-import { withSession } from "../../flows/session.js";
 import { tunnelToApi } from "../../flows/tunnel/api.js";
 import { curlLine } from "../../flows/tunnel/curl-line.js";
 import type { TunnelEvent } from "../../flows/tunnel/keep-tunnel-open.js";
@@ -11,7 +10,7 @@ import type { tunnel } from "./commands.js";
 
 export const run: Handler<typeof tunnel> = async ({ args, options }, clm) => {
   const { env, elsewhere: configDir } = clm;
-  await withSession(clm, (session) =>
+  await clm.withSession((session) =>
     tunnelToApi(session, args.name, options, (happening, agent) => {
       const { ref, host, name, manifest } = agent;
       const ready = (url: string) => curlLine({ ref: ref, url: `${url}${manifest.api.models}`, env, configDir });

@@ -56,6 +56,7 @@ describe("accepted input", () => {
 
   it("the first format when none is asked for", async () => {
     expect((await run("host list")).globals).toMatchObject({ format: "table", noColor: false, configDir: undefined });
+    expect((await run("agent status ada --sudo-password-file /pw")).globals.sudoPasswordFile).toBe("/pw");
   });
 
   it.each([

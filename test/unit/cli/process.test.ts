@@ -27,7 +27,10 @@ beforeAll(async () => {
         name: "try-catalog",
         setup: (builder) => {
           builder.onResolve({ filter: /\/catalog\.js$/ }, () => ({ path: resolve("test/unit/cli/try-catalog.ts") }));
-          builder.onResolve({ filter: /completion-names\.js$/ }, () => ({ path: "names", external: true }));
+          builder.onResolve({ filter: /(completion-names|flows\/session)\.js$/ }, () => ({
+            path: "late",
+            external: true,
+          }));
         },
       },
     ],

@@ -11,7 +11,6 @@ import {
   readFile as readMemoryFile,
 } from "../../../flows/agent/memory/memory-files.js";
 import { type WriteResult, writeMemory } from "../../../flows/agent/memory/write.js";
-import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
 import { age } from "../../../ui/time.js";
 import type { Context, Handler, View } from "../../command.js";
@@ -31,7 +30,7 @@ export const info: Handler<typeof declared.info> = async ({ args }, clm) => {
 };
 
 export const read: Handler<typeof declared.read> = async ({ args }, clm) => {
-  const { file, content } = await withSession(clm, async (session) => {
+  const { file, content } = await clm.withSession(async (session) => {
     const target = await memoryTarget(session, args.name);
     return readMemoryFile(session, target, target.file(args.file));
   });
@@ -48,7 +47,7 @@ export const read: Handler<typeof declared.read> = async ({ args }, clm) => {
 
 export const edit: Handler<typeof declared.edit> = async ({ args }, clm) => {
   const editing = { file: args.file, yes: clm.yes };
-  printResult(clm, await withSession(clm, (session) => editMemory(session, args.name, editing)));
+  printResult(clm, await clm.withSession((session) => editMemory(session, args.name, editing)));
 };
 
 export const write: Handler<typeof declared.write> = async ({ args, options }, clm) => {
@@ -56,14 +55,14 @@ export const write: Handler<typeof declared.write> = async ({ args, options }, c
   const isPiped = from === "-";
   const bytes = isPiped ? await piped(clm) : await contentOf(from);
   const request = { file: args.file, bytes, only: isPiped, yes: clm.yes, ifDigest };
-  printResult(clm, await withSession(clm, (session) => writeMemory(session, args.name, request)));
+  printResult(clm, await clm.withSession((session) => writeMemory(session, args.name, request)));
 };
 
 const remove: Handler<typeof declared.remove> = async ({ args, options: { all } }, clm) => {
   if (all === (args.file !== undefined)) {
     throw usage("clm agent memory delete", all ? "--all goes with no FILE" : "say which file to delete, or --all");
   }
-  const deleted = await withSession(clm, (session) => deleteMemory(session, args.name, args.file));
+  const deleted = await clm.withSession((session) => deleteMemory(session, args.name, args.file));
   if (clm.dryRun) return undefined;
   clm.ui.note(
     deleted.length > 0 ? `${deleted.join(" and ")} of ${args.name} is deleted` : "there was nothing to delete",
@@ -73,7 +72,7 @@ const remove: Handler<typeof declared.remove> = async ({ args, options: { all } 
 export { remove as delete };
 
 const readMemory = (clm: Context, name: string, file: string | undefined): Promise<MemoryCopy[]> =>
-  withSession(clm, async (session) => {
+  clm.withSession(async (session) => {
     const target = await memoryTarget(session, name);
     return readFiles(session, target, file === undefined ? target.files : [target.file(file)]);
   });

@@ -6,7 +6,7 @@ import { changeSecrets, type SecretChange, type SecretResult } from "../../../fl
 import { secretsIn } from "../../../flows/agent/secret/env-file.js";
 import { type AgentTarget, targetOf } from "../../../flows/agent/target.js";
 import { parseSource, readPrivateFile, type SecretSource, secretFrom } from "../../../flows/secret-source.js";
-import { type Session, withSession } from "../../../flows/session.js";
+import type { Session } from "../../../flows/session.js";
 import { ownedNames } from "../../../state/agent.js";
 import { agentId, secretOwner } from "../../../state/agents.js";
 import { didYouMean } from "../../../text/nearest.js";
@@ -97,7 +97,7 @@ function changeAndPrint(
   apply: boolean,
   changeFor: (session: Session, target: AgentTarget) => SecretChange | Promise<SecretChange>,
 ): Promise<void> {
-  return withSession(clm, async (session) => {
+  return clm.withSession(async (session) => {
     const result = await changeSecrets(session, name, apply, (target) => changeFor(session, target));
     const { agent, ...data } = result;
     for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);
@@ -123,7 +123,7 @@ function resultLines(result: SecretResult, apply: boolean, dryRun: boolean): str
 }
 
 export const list: Handler<typeof declared.list> = ({ args }, clm) =>
-  withSession(clm, async (session) => {
+  clm.withSession(async (session) => {
     const target = await targetOf(session, args.name);
     const secrets = session.secrets
       .described(secretOwner(target.agent))

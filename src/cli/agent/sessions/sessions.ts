@@ -5,7 +5,6 @@ import {
   searchSessions,
   type Transcript,
 } from "../../../flows/agent/sessions/sessions.js";
-import { withSession } from "../../../flows/session.js";
 import { intoFile } from "../../../state/stream-to-file.js";
 import { redactedValue } from "../../../text/redacted-json.js";
 import { jsonLine } from "../../../ui/format.js";
@@ -22,7 +21,7 @@ const hiddenBy = (ui: Ui) => (text: string) => ui.redact(plain(text));
 export const list: Handler<typeof declared.list> = async ({ args, options }, clm) => {
   const { source, since } = options;
   const filter = filterFrom(options, clm);
-  const found = await withSession(clm, (session) => listSessions(session, args.name, filter));
+  const found = await clm.withSession((session) => listSessions(session, args.name, filter));
   const narrowed = source !== undefined || since !== undefined;
   clm.list(found, sessionView(clm.now(), narrowed ? "no session matches" : `${args.name} has no sessions yet`));
 };
@@ -30,12 +29,12 @@ export const list: Handler<typeof declared.list> = async ({ args, options }, clm
 export const search: Handler<typeof declared.search> = async ({ args, options }, clm) => {
   if (args.text.trim() === "") throw new Fault("usage", "the text to search for is empty");
   const filter = filterFrom(options, clm);
-  const hits = await withSession(clm, (session) => searchSessions(session, args.name, args.text, filter));
+  const hits = await clm.withSession((session) => searchSessions(session, args.name, args.text, filter));
   clm.list(hits, hitView(args.text, hiddenBy(clm.ui), `no message of ${args.name} matches`));
 };
 
 export const show: Handler<typeof declared.show> = async ({ args, options: { full } }, clm) => {
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     for await (const transcript of readTranscripts(session, args.name, { ids: [args.id], all: false })) {
       clm.show(transcriptData(transcript), () => conversation(transcript, { full, hidden: hiddenBy(clm.ui) }));
     }
@@ -65,7 +64,7 @@ const exporting: Handler<typeof declared.exporting> = async ({ args, options }, 
       ? clm.ui.pass("stdout", Buffer.from(asMarkdown(transcript)))
       : clm.ui.data(transcript.row, jsonLine);
   let count = 0;
-  await withSession(clm, async (session) => {
+  await clm.withSession(async (session) => {
     const writeAll = async (write: (transcript: Transcript) => Promise<void> | void) => {
       for await (const transcript of readTranscripts(session, name, { ids, all })) {
         await write(transcript);

@@ -1,7 +1,6 @@
 import { createKey } from "../../../flows/gateway/keys/create.js";
 import { revokeKey } from "../../../flows/gateway/keys/revoke.js";
 import { rotateGatewayKey } from "../../../flows/gateway/keys/rotate.js";
-import { withSession } from "../../../flows/session.js";
 import type { GatewayKey } from "../../../gateway/request/key.js";
 import { Secret } from "../../../secret.js";
 import type { Context, Handler } from "../../command.js";
@@ -30,12 +29,12 @@ export const create: Handler<typeof declared.create> = async ({ options }, clm) 
     session_group: shareSessions,
     all_sessions: allSessions,
   };
-  await withSession(clm, (session) => createKey(session, key, (record, secret) => handOutKey(clm, record, secret)));
+  await clm.withSession((session) => createKey(session, key, (record, secret) => handOutKey(clm, record, secret)));
 };
 
 export const rotate: Handler<typeof declared.rotate> = async ({ args, options }, clm) => {
   const grace = options.grace === undefined ? undefined : lengthFrom("--grace", options.grace, clm.now());
-  await withSession(clm, (session) =>
+  await clm.withSession((session) =>
     rotateGatewayKey(session, args.key, { grace }, (record, key) => {
       handOutKey(clm, record, key);
       if (clm.format === "json") return;
@@ -59,7 +58,7 @@ function handOutKey({ ui, format }: Context, record: GatewayKey, key: Secret): v
 }
 
 export const revoke: Handler<typeof declared.revoke> = async ({ args }, clm) => {
-  const { key, already } = await withSession(clm, (session) => revokeKey(session, args.key));
+  const { key, already } = await clm.withSession((session) => revokeKey(session, args.key));
   if (clm.dryRun && !already) return undefined;
   const { id, name, revoked_at } = key;
   clm.show({ id, name, revoked_at, already }, () =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ExecOutput } from "../../../../src/cli/agent/exec-output.js";
+import { ExecOutput } from "../../../../src/cli/agent/exec.js";
 import type { Agent } from "../../../../src/state/agents.js";
 
 const [ada, ben] = [{ name: "ada" }, { name: "ben" }] as [Agent, Agent];
