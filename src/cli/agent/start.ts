@@ -1,4 +1,5 @@
-import { restartAgent, type StartResult, startAgent } from "../../flows/agent/start.js";
+import type { AgentResult } from "../../flows/agent/apply.js";
+import { restartAgent, startAgent } from "../../flows/agent/start.js";
 import { checkView } from "../agent-view.js";
 import type { Context, Handler } from "../command.js";
 import { dryRunLines } from "../print-result.js";
@@ -24,10 +25,10 @@ export const restart: Handler<typeof declared.restart> = (input, clm) =>
       clm.dryRun ? dryRunLines(changes) : [`${subject}${unanswered(proofs) ?? "is restarted"}`],
   });
 
-const unanswered = (proofs: StartResult["proofs"]): string | undefined =>
+const unanswered = (proofs: AgentResult["proofs"]): string | undefined =>
   proofs.some(({ result }) => result === "fail") ? "runs, but does not answer" : undefined;
 
 const printing = (clm: Context) => ({
-  json: ({ changes, proofs }: StartResult) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
-  print: ({ proofs }: StartResult) => clm.list(proofs, checkView),
+  json: ({ changes, proofs }: AgentResult) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
+  print: ({ proofs }: AgentResult) => clm.list(proofs, checkView),
 });

@@ -1,4 +1,5 @@
-import { type LoadedType, loadType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
+import type { LoadedType } from "../../agents/manifest/check.js";
+import { loadType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
 import { inRange } from "../../agents/manifest/versions.js";
 import { capabilitiesOf } from "../../agents/type.js";
 import { readCache } from "../../flows/registry/cache.js";
