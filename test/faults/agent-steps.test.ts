@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { clm, copyOfHome, inHost, type Result } from "../lab/clm.js";
 
 /**
- * Every step of install, configure, rotate-key and remove in turn, of an agent and of a program of the user's own: clm is
- * killed there, or its connections are cut, and the same command again must end as if nothing had happened. What the
- * steps are is recorded from an undisturbed run (see steps.cjs), not written down here.
+ * Every step of install, configure, rotate-key, stop, start, sync and remove in turn, of an agent and of a program of the
+ * user's own: clm is killed there, or its connections are cut, and the same command again must end as if nothing had
+ * happened. What the steps are is recorded from an undisturbed run (see steps.cjs), not written down here.
  */
 const hosts = ["trial-1", "trial-2", "trial-3"];
 const exhaustive = Boolean(process.env.CLM_TEST_EXHAUSTIVE);
@@ -21,6 +21,9 @@ const verbs = (host: string) => ({
   install: ["agent", "install", "--type", "hermes", "--host", host, "--name", agent, "--yes"],
   configure: ["agent", "configure", agent, "--provider", "echo"],
   "rotate-key": ["agent", "rotate-key", agent],
+  stop: ["agent", "stop", agent],
+  start: ["agent", "start", agent],
+  sync: ["agent", "sync", agent],
   remove: ["agent", "remove", agent, "--yes"],
   "install a program": ["agent", "install", "--type", "program", "--host", host, "--name", bot],
   "configure a program": ["agent", "configure", bot, "--set", "command=sh tick.sh", "--set", `files=${tick}`],
@@ -28,6 +31,17 @@ const verbs = (host: string) => ({
 });
 type Verb = keyof ReturnType<typeof verbs>;
 const order = Object.keys(verbs("")) as Verb[];
+
+/** Other verbs that have to run as well, so that a verb has all of its steps. */
+const needs: Partial<Record<Verb, Verb[]>> = {
+  "rotate-key": ["configure"],
+  stop: ["configure", "start"],
+  start: ["configure", "stop"],
+  sync: ["configure"],
+};
+
+/** Drift for sync to repair. */
+const damage = `sed -i '/^API_SERVER_ENABLED=/d' /home/${agent}/.hermes/.env; systemctl stop hermes-${agent}.service`;
 
 interface Place {
   host: string;
@@ -74,11 +88,13 @@ function mustSucceed(result: Result): void {
   if (result.code !== 0) throw new Error(`ended with ${result.code}:\n${result.stdout}\n${result.stderr}`);
 }
 
-const disturbed = ({ host, home }: Place, verb: Verb, env: Record<string, string>) =>
-  clm([...verbs(host)[verb], "--debug"], {
+async function disturbed({ host, home }: Place, verb: Verb, env: Record<string, string>): Promise<Result> {
+  if (verb === "sync") await inHost(host, damage);
+  return clm([...verbs(host)[verb], "--debug"], {
     home,
     env: { NODE_OPTIONS: `--require ${resolve("test/faults/steps.cjs")}`, ...env },
   });
+}
 
 /** The end state on the host and on this machine, which must not depend on interruptions. */
 async function endOf(place: Place): Promise<string> {
@@ -127,16 +143,15 @@ describe("killed or cut at any step, and run again", () => {
       const size = rounds.length / actions.length;
       const failures: string[] = [];
 
-      const rotated = (step: number) => step <= steps["rotate-key"].length;
       async function round(place: Place, { action, at, index }: (typeof rounds)[number]): Promise<void> {
-        for (const verb of order) {
-          // Each verb has its own number of steps: the sample is spread over them, an exhaustive run takes each once.
-          const count = steps[verb].length;
-          const chosen = exhaustive ? at : ([...sample(count, size)][index] ?? 1);
-          const isIts = chosen <= count;
-          // rotate-key needs a configured agent.
-          const isNeeded = /^(install|remove)/.test(verb) || (verb === "configure" && rotated(chosen));
-          if (!isIts && !isNeeded) continue;
+        // Each verb has its own number of steps: the sample is spread over them, an exhaustive run takes each once.
+        const stepOf = (verb: Verb) => (exhaustive ? at : ([...sample(steps[verb].length, size)][index] ?? 1));
+        const interrupted = order.filter((verb) => stepOf(verb) <= steps[verb].length);
+        const needed = interrupted.flatMap((verb) => needs[verb] ?? []);
+        const isRun = (verb: Verb) => [...interrupted, ...needed].includes(verb) || /^(install|remove)/.test(verb);
+        for (const verb of order.filter(isRun)) {
+          const chosen = stepOf(verb);
+          const isIts = interrupted.includes(verb);
           const name = `${verb}, ${action} at step ${chosen} (${steps[verb][chosen - 1]})`;
           if (isIts) {
             const hit = await disturbed(place, verb, { CLM_STEP: String(chosen), CLM_STEP_DO: action });
