@@ -201,7 +201,7 @@ function loginRefused(target: Target, { user, hostname, port }: SshSettings, tri
   });
 }
 
-/** sshd drops connections before the handshake when too many start at once (MaxStartups): trying again helps. */
+/** sshd drops connections before the handshake when too many start at once (MaxStartups): the pool retries it. */
 export class DroppedAtStart extends Fault {}
 
 function unreachable(

@@ -6,7 +6,7 @@ import type { Target } from "./target/target.js";
 
 // Handshakes are CPU-bound: more than this at once only wait for each other.
 const startsAtOnce = 32;
-const tries = 4;
+const connectAttempts = 4;
 
 /** One shared connection per host, opened on first use and replaced when the host's address changes. */
 export interface Pool {
@@ -14,7 +14,7 @@ export interface Pool {
   close(): void;
 }
 
-export function createPool(means: ConnectOptions): Pool {
+export function createPool(options: ConnectOptions): Pool {
   const start = limit(startsAtOnce);
   const connections = new Map<string, { to: string; made: Promise<Connection> }>();
   /** All that may be open, including those to a former address, where running work finishes. */
@@ -25,7 +25,7 @@ export function createPool(means: ConnectOptions): Pool {
       const to = endpointOf(target);
       const known = connections.get(target.name);
       if (known?.to === to) return known.made;
-      const made = start(() => connectWithRetry(target, means));
+      const made = start(() => connectWithRetry(target, options));
       connections.set(target.name, { to, made });
       all.add(made);
       const forget = () => {
@@ -48,15 +48,15 @@ export function createPool(means: ConnectOptions): Pool {
 const endpointOf = ({ address, port, user, jump }: Target): string => JSON.stringify([address, port, user, jump]);
 
 /** A default sshd drops some of many connections that start together (MaxStartups 10:30:100): wait a little, try again. */
-async function connectWithRetry(target: Target, means: ConnectOptions): Promise<Connection> {
+async function connectWithRetry(target: Target, options: ConnectOptions): Promise<Connection> {
   // Loaded late: most commands with a pool never connect.
   const { connect, DroppedAtStart } = await import("./connect.js");
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connect(target, means);
+      return await connect(target, options);
     } catch (error) {
-      if (attempt === tries || !(error instanceof DroppedAtStart)) throw error;
-      await sleep(attempt * 100 + Math.random() * 200, undefined, means.signal ? { signal: means.signal } : {});
+      if (attempt === connectAttempts || !(error instanceof DroppedAtStart)) throw error;
+      await sleep(attempt * 100 + Math.random() * 200, undefined, options.signal ? { signal: options.signal } : {});
     }
   }
 }

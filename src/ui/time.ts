@@ -19,3 +19,6 @@ export function age(then: Date | string | undefined, now: Date): string | undefi
   const time = new Date(then).getTime();
   return Number.isNaN(time) ? undefined : duration(now.getTime() - time);
 }
+
+/** `2026-01-31 08:00:00`, in UTC like all output of clm. */
+export const clock = (time: string): string => time.replace("T", " ").replace(/\.\d+Z$/, "");

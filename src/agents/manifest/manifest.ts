@@ -418,7 +418,6 @@ export const manifestSchema = z.strictObject({
 export type Manifest = z.infer<typeof manifestSchema>;
 export type Release = z.infer<typeof release>;
 export type Field = z.infer<typeof field>;
-export type Rendering = z.infer<typeof rendering>;
 export type ServiceRequest = z.infer<typeof request>;
 export type ProviderType = z.infer<typeof provider>;
 export type ChannelType = z.infer<typeof channel>;

@@ -4,7 +4,7 @@ import { readUsageFile } from "../../gateway/allowance/usage-file.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
 import type { RequestLine } from "../../gateway/audit/request-line.js";
 import { verifyRequestLog } from "../../gateway/audit/verify.js";
-import { matchesAgent } from "../../gateway/keys/rights.js";
+import { targetsAgent } from "../../gateway/keys/rights.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { padded } from "../../ui/columns.js";
 import { jsonLines } from "../../ui/format.js";
@@ -98,13 +98,8 @@ function matcherOf({ key, agent, status }: RequestFilter): (line: RequestLine) =
   const hasStatus = status === undefined ? () => true : statusIs(status);
   return (line) =>
     (key === undefined || line.key?.name === key || line.key?.id === key) &&
-    (agent === undefined || isFor(agent, line.target)) &&
+    (agent === undefined || targetsAgent(agent, line.target)) &&
     hasStatus(line);
-}
-
-function isFor(agent: string, target: string | undefined): boolean {
-  const [host, name] = target?.split("/") ?? [];
-  return host !== undefined && name !== undefined && matchesAgent(agent, host, name);
 }
 
 function statusIs(word: string): (line: RequestLine) => boolean {

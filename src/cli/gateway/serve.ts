@@ -41,10 +41,10 @@ function promptUntilReady(ui: Ui): { ui: Ui; ready(): void } {
 /** Prints an event: a sentence for a person, one line of JSON for a program. */
 function tell(clm: Context, happening: GatewayEvent): void {
   if (clm.format === "json") clm.ui.data(machine(clm, happening), jsonLine);
-  else tellPerson(clm, happening);
+  else showEvent(clm, happening);
 }
 
-function tellPerson({ ui }: Context, happening: GatewayEvent): void {
+function showEvent({ ui }: Context, happening: GatewayEvent): void {
   if (happening.event === "ready") {
     const { url, agents } = happening;
     ui.out(`${url}/v1\n`);

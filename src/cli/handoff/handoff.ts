@@ -4,6 +4,7 @@ import { type ChannelHandoffResult, handToChannel } from "../../flows/handoff/ch
 import { handOver } from "../../flows/handoff/hand-over.js";
 import { abandon, type CompletedHandoff } from "../../flows/handoff/open.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
+import { clock } from "../../ui/time.js";
 import type { Handler, View } from "../command.js";
 import { describe } from "../describe.js";
 import type { handoff } from "./commands.js";
@@ -24,14 +25,14 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
     if (options.toChannel !== undefined) {
       const { toChannel: channel, reset, wait = 90, session: id } = options;
       const handed = await handToChannel(session, from, { channel, reset, wait, session: id });
-      if (handed) clm.show(handed, () => toldInChannel(handed));
+      if (handed) clm.show(handed, () => channelResult(handed));
       return;
     }
     const { plan, done } = await handOver(session, { from, to }, options, (plan) => {
       if (clm.format === "table") clm.show(plan, () => planText(plan));
     });
     if (clm.format !== "table") clm.show({ ...plan, done: done ?? null });
-    else if (done) clm.show(done, () => told(done));
+    else if (done) clm.show(done, () => handoffResult(done));
   });
 };
 
@@ -93,7 +94,6 @@ export function planText(plan: HandoffPlan): string {
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
-const clock = (time: string): string => time.replace("T", " ").replace(/\.\d+Z$/, "");
 
 function takenText({ messages, outputs, changed }: HandoffPlan["taken"], { by, older }: HandoffPlan["fit"]): string {
   return [
@@ -112,7 +112,7 @@ function windowText({ context, room, fits, by, older }: HandoffPlan["fit"]): str
   return by === "refuse" || older === 0 ? `${size}: it does not fit` : `${size}: ${older} earlier messages ${means}`;
 }
 
-export const told = ({ from, to, messages, hash, closed }: CompletedHandoff): string =>
+export const handoffResult = ({ from, to, messages, hash, closed }: CompletedHandoff): string =>
   [
     `copied ${messages} messages to ${to.agent}, session ${to.session}`,
     `sha256: ${hash}`,
@@ -120,7 +120,7 @@ export const told = ({ from, to, messages, hash, closed }: CompletedHandoff): st
     `continue with: clm chat ${to.agent} --session ${to.session}`,
   ].join("\n");
 
-const toldInChannel = ({ host, agent, session, channel, result }: ChannelHandoffResult): string =>
+const channelResult = ({ host, agent, session, channel, result }: ChannelHandoffResult): string =>
   result === "already-there"
     ? `session ${session} of ${host}/${agent} is on ${channel} already`
     : `session ${session} of ${host}/${agent} continues on ${channel}`;

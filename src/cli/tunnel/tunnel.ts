@@ -32,10 +32,10 @@ interface TunnelDescription {
 /** Prints an event: a sentence for a person, one line of JSON for a program. */
 export function printEvent(clm: Context, happening: TunnelEvent, opened: TunnelDescription): void {
   if (clm.format === "json") clm.ui.data(machine(clm, happening, opened), jsonLine);
-  else tellPerson(clm, happening, opened);
+  else showEvent(clm, happening, opened);
 }
 
-function tellPerson({ ui }: Context, happening: TunnelEvent, { what, ready, afterwards }: TunnelDescription): void {
+function showEvent({ ui }: Context, happening: TunnelEvent, { what, ready, afterwards }: TunnelDescription): void {
   const { event } = happening;
   if (event === "open") {
     const url = urlOf(happening.port);

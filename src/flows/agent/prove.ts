@@ -22,7 +22,7 @@ export interface ProveOptions {
   noChat?: string | undefined;
   /** Also its channels and MCP servers; channels get some time to connect. */
   connections?: boolean;
-  /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
+  /** Milliseconds until it must answer; by default those of `api.timeout` in the manifest. */
   timeout?: number;
   /** Where to show progress; without it, on a separate line. */
   progress?: Progress;
@@ -51,8 +51,8 @@ export async function prove(
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const dialect = noChat === undefined ? await (await agentType(resolved.manifest)).chat?.() : undefined;
   const skipped = dialect ? undefined : (noChat ?? `${resolved.manifest.type} agents have no chat`);
-  const probe = async (options: ProbeOptions) =>
-    withoutSecrets(ui, resolved, await observe(root, resolved, key, options, signal), dialect?.errorHeader);
+  const probe = async (what: ProbeOptions) =>
+    withoutSecrets(ui, resolved, await observe(root, resolved, key, what, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
   const timeout = options.timeout ?? startTimeout(resolved);
   const limits = { timeout, channels: resolved.manifest.api.timeout.channels };

@@ -55,8 +55,8 @@ const bringUp = (session: Session, ref: string, verb: Verb, { force, now }: Star
 const isUp = ({ unit: { ActiveState, UnitFileState, NeedDaemonReload } }: Observation): boolean =>
   ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
 
-/** Milliseconds that an agent started by force gets to settle: three seconds for the unit, and some for the probe. */
-const forcedStartTimeout = 5000;
+/** Milliseconds, with --force and an incomplete onboarding: three seconds for the unit, and some for the probe. */
+const incompleteAgentTimeout = 5000;
 
 /** With --force only the essential proofs must pass; others are warnings. A failure resets the agent to validate. */
 async function mustAnswer(
@@ -66,7 +66,7 @@ async function mustAnswer(
   { verb, force }: { verb: Verb; force: boolean },
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
-  const options = { noChat: "asked by clm agent configure", ...(lenient && { timeout: forcedStartTimeout }) };
+  const options = { noChat: "asked by clm agent configure", ...(lenient && { timeout: incompleteAgentTimeout }) };
   const proved = await prove(`validate ${agent.name}`, (progress) =>
     proveAgent(session, agent, { ...options, progress }),
   );

@@ -46,5 +46,11 @@ export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: 
   });
 
 /** A pattern without a host matches the agent's name on any host. */
-export const matchesAgent = (pattern: string, host: string, name: string): boolean =>
+const matchesAgent = (pattern: string, host: string, name: string): boolean =>
   matchesPattern(pattern, pattern.includes("/") ? `${host}/${name}` : name);
+
+/** Whether a request went to the agents of a pattern: `host/agent/proxy` counts for the agent. */
+export function targetsAgent(pattern: string, target: string | undefined): boolean {
+  const [host, name] = target?.split("/") ?? [];
+  return host !== undefined && name !== undefined && matchesAgent(pattern, host, name);
+}

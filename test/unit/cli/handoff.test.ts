@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { HandoffPlan } from "../../../src/agents/handoff/plan.js";
-import { planText, told } from "../../../src/cli/handoff/handoff.js";
+import { handoffResult, planText } from "../../../src/cli/handoff/handoff.js";
 import { patternsIn } from "../../../src/flows/handoff/prepare.js";
 import { openHandoffs } from "../../../src/state/handoffs.js";
 import { clm } from "./world.js";
@@ -110,8 +110,8 @@ describe("output for people", () => {
       from: { agent: "wolf-i/ada", session: "api-1" },
       to: { agent: "wolf-ii/ben", session: "handoff-1" },
     };
-    expect(told(done)).toContain("clm chat wolf-ii/ben --session handoff-1");
-    expect(told(done)).toContain("api-1 of wolf-i/ada is closed");
+    expect(handoffResult(done)).toContain("clm chat wolf-ii/ben --session handoff-1");
+    expect(handoffResult(done)).toContain("api-1 of wolf-i/ada is closed");
   });
 
   it("reads patterns with commas", () => expect(patternsIn(["a, b*", ",", "c"])).toEqual(["a", "b*", "c"]));

@@ -33,31 +33,31 @@ class Refused(Exception):
 
 
 def main():
-    asked = json.loads(sys.stdin.readline())
-    os.environ.update(asked["env"])
+    request = json.loads(sys.stdin.readline())
+    os.environ.update(request["env"])
     home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    elsewhere, trouble = copy_of(home) if asked["still"] else (home, None)
+    elsewhere, trouble = copy_of(home) if request["still"] else (home, None)
     os.environ["CODEX_HOME"] = elsewhere
-    told = {"home": home, "cwd": directory(asked["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
-    told |= login_of(asked["auth"], asked["provider"])
-    program = shutil.which(asked["program"])
+    report = {"home": home, "cwd": directory(request["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
+    report |= login_of(request["auth"], request["provider"])
+    program = shutil.which(request["program"])
     if program:
-        told |= {"program": program, **version_of(program)}
-    if program and told.get("version"):
+        report |= {"program": program, **version_of(program)}
+    if program and report.get("version"):
         try:
             if trouble:
-                told["settings"] = {"fault": trouble}
+                report["settings"] = {"fault": trouble}
             else:
-                told |= about(program, asked)
-            if asked["sandbox"]:
-                told["sandbox_trial"] = try_sandbox(program, asked["cwd"], asked["sandbox"])
+                report |= about(program, request)
+            if request["sandbox"]:
+                report["sandbox_trial"] = try_sandbox(program, request["cwd"], request["sandbox"])
         except Exception as error:  # Whatever it is, somebody waits for an answer.
-            told["server_fault"] = f"{type(error).__name__}: {error}"[:WHY]
+            report["server_fault"] = f"{type(error).__name__}: {error}"[:WHY]
     # To a copy, what it was made of are the settings of the directory it works in, of which Codex takes less.
     if elsewhere != home:
-        told["warnings"] = [one for one in told.get("warnings", []) if home not in one["summary"] + one["details"]]
+        report["warnings"] = [one for one in report.get("warnings", []) if home not in one["summary"] + one["details"]]
     # Whatever else writes here, this line is ours.
-    print("\n" + NONCE + json.dumps(told).replace(elsewhere, home), flush=True)
+    print("\n" + NONCE + json.dumps(report).replace(elsewhere, home), flush=True)
 
 
 def copy_of(home):
@@ -130,24 +130,24 @@ def version_of(program):
     return {"version": found[0]} if found and said.returncode == 0 else {"broken": (said.stderr or said.stdout).strip()[:WHY]}
 
 
-def about(program, asked):
-    told = {}
-    with contextlib.closing(Server(program, asked["cwd"])) as server:
+def about(program, request):
+    report = {}
+    with contextlib.closing(Server(program, request["cwd"])) as server:
         try:
             server.ask("initialize", {"clientInfo": {"name": "clm", "title": "clm", "version": "1"}, "capabilities": {}}, 30)
             server.tell({"method": "initialized"})
         except Refused as error:
             return {"server_fault": (server.complaint() or str(error))[:WHY]}
-        told["account"] = attempt(lambda: account(server.ask("account/read", {}, 20)))
-        told["settings"] = attempt(lambda: settings(server.ask("config/read", {}, 20)))
-        told["plugins"] = attempt(lambda: plugins(server.ask("plugin/list", {}, 30)))
-        told["profiles"] = attempt(lambda: profiles(server))
-        if asked["thread"]:
-            told["thread"] = attempt(lambda: thread(server.ask("thread/start", {"cwd": asked["cwd"], "ephemeral": True}, 60)))
-            if "fault" not in told["thread"]:
-                told["servers"] = attempt(lambda: servers(server, told["settings"].get("servers", {}), asked["thread"]))
-        told["warnings"] = server.warnings
-    return told
+        report["account"] = attempt(lambda: account(server.ask("account/read", {}, 20)))
+        report["settings"] = attempt(lambda: settings(server.ask("config/read", {}, 20)))
+        report["plugins"] = attempt(lambda: plugins(server.ask("plugin/list", {}, 30)))
+        report["profiles"] = attempt(lambda: profiles(server))
+        if request["thread"]:
+            report["thread"] = attempt(lambda: thread(server.ask("thread/start", {"cwd": request["cwd"], "ephemeral": True}, 60)))
+            if "fault" not in report["thread"]:
+                report["servers"] = attempt(lambda: servers(server, report["settings"].get("servers", {}), request["thread"]))
+        report["warnings"] = server.warnings
+    return report
 
 
 def attempt(work):
@@ -217,11 +217,11 @@ def servers(server, wanted, seconds):
 
 def try_sandbox(program, cwd, profile):
     """A command that writes where it may: whether Codex' sandbox can be made here at all."""
-    told, trial = TRIALS[profile]
+    report, trial = TRIALS[profile]
     # Once there was a word for each system; later there is none.
     usage = subprocess.run([program, "sandbox", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
     names = ["sandbox", "linux"] if re.search(r"^\s+linux\s", usage, re.M) else ["sandbox"]
-    words = [program, *names, "-c", f'default_permissions="{told}"', "--", "/bin/sh", "-c", trial]
+    words = [program, *names, "-c", f'default_permissions="{report}"', "--", "/bin/sh", "-c", trial]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, cwd=cwd, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -277,11 +277,11 @@ class Server:
             return None
         if message is None:
             raise Refused("it ended")
-        told = message.get("params") or {}
+        report = message.get("params") or {}
         if message.get("method") == "mcpServer/startupStatus/updated":
-            self.startups[told.get("name")] = {"status": told.get("status"), "error": str(told.get("error") or "")[:WHY]}
+            self.startups[report.get("name")] = {"status": report.get("status"), "error": str(report.get("error") or "")[:WHY]}
         elif message.get("method") == "configWarning":
-            self.warnings.append({"summary": str(told.get("summary"))[:WHY], "details": str(told.get("details") or "")[:WHY]})
+            self.warnings.append({"summary": str(report.get("summary"))[:WHY], "details": str(report.get("details") or "")[:WHY]})
         elif "method" in message and "id" in message:
             self.tell({"id": message["id"], "error": {"code": -32601, "message": "nobody is there to answer"}})
         return message

@@ -3,7 +3,7 @@ import type { SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { agentId } from "../../../state/agents.js";
 import { beginningOf } from "../../../text/snippet.js";
-import { clock } from "./view.js";
+import { clock } from "../../../ui/time.js";
 
 export interface TextOptions {
   /** Nothing is shortened. */
@@ -39,7 +39,7 @@ function messageText({ role, at, text, calls, tool }: SessionMessage, { full, hi
     return `-> ${name} ${full ? all : beginningOf(all, callLength)}`;
   });
   const lines = [...(short === "" ? [] : [short]), ...called].join("\n");
-  return [`${who} (${clock(at) ?? "at no time"})`, ...(lines === "" ? [] : [lines.replace(/^(?=.)/gm, "  ")])].join(
+  return [`${who} (${at ? clock(at) : "at no time"})`, ...(lines === "" ? [] : [lines.replace(/^(?=.)/gm, "  ")])].join(
     "\n",
   );
 }

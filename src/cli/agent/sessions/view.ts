@@ -1,7 +1,7 @@
 import type { ChatSession, SessionFilter, SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { SearchHit } from "../../../flows/agent/sessions/sessions.js";
 import { snippetOf } from "../../../text/snippet.js";
-import { age } from "../../../ui/time.js";
+import { age, clock } from "../../../ui/time.js";
 import type { Context, View } from "../../command.js";
 import { parseTimeAsSeconds } from "../../parse-time.js";
 
@@ -54,7 +54,7 @@ export function hitView(text: string, hidden: (text: string) => string, empty: s
     columns: [
       { title: "session", value: ({ session }) => session, whole: true },
       { title: "role", value: ({ message }) => message.role },
-      { title: "time", value: ({ message }) => clock(message.at), drop: 1 },
+      { title: "time", value: ({ message }) => (message.at ? clock(message.at) : undefined), drop: 1 },
       { title: "text", value: snippet },
     ],
     data: (hit) => ({
@@ -70,6 +70,3 @@ export function hitView(text: string, hidden: (text: string) => string, empty: s
     empty,
   };
 }
-
-/** `2026-01-31 08:00:00`, in UTC like all output of clm. */
-export const clock = (time: string | null): string | undefined => time?.replace("T", " ").replace(/\.\d+Z$/, "");

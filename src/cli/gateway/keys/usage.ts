@@ -1,6 +1,6 @@
 import { usageIn } from "../../../flows/gateway/usage.js";
-import { before, dayOf, none, sumOf, type Totals, type UsageRow } from "../../../gateway/allowance/totals.js";
-import { matchesAgent } from "../../../gateway/keys/rights.js";
+import { before, dayOf, sumOf, type Totals, type UsageRow } from "../../../gateway/allowance/totals.js";
+import { targetsAgent } from "../../../gateway/keys/rights.js";
 import { findAgent } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
 import { hostStore } from "../../../state/hosts.js";
@@ -61,19 +61,13 @@ function dateOf(since: string, now: Date): Date {
 function filterFor(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuery) {
   const id = key === undefined ? undefined : findGatewayKey(keys, key).id;
   const first = since && dayOf(since);
-  const isOfAgent = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
+  const isOfAgent = ({ target }: UsageRow) => agent === undefined || targetsAgent(agent, target);
   // Removed agents have usage too; a name without any usage is probably mistyped.
   if (agent !== undefined && !isGlob(agent) && !all.some(isOfAgent)) findAgent(hostStore(configDir).read(), agent);
   return (row: UsageRow): boolean =>
     (id === undefined || row.key === id) &&
     (first === undefined || (row.day !== before && row.day >= first)) &&
     isOfAgent(row);
-}
-
-/** `host/agent/proxy` counts for the agent. */
-function isTarget(word: string, target: string): boolean {
-  const [host = "", name = ""] = target.split("/");
-  return target !== none && matchesAgent(word, host, name);
 }
 
 const keyName = ({ keys }: GatewayKeys, id: string): string =>
