@@ -217,11 +217,11 @@ def servers(server, wanted, seconds):
 
 def try_sandbox(program, cwd, profile):
     """A command that writes where it may: whether Codex' sandbox can be made here at all."""
-    report, trial = TRIALS[profile]
+    built_in, trial = TRIALS[profile]
     # Once there was a word for each system; later there is none.
     usage = subprocess.run([program, "sandbox", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
     names = ["sandbox", "linux"] if re.search(r"^\s+linux\s", usage, re.M) else ["sandbox"]
-    words = [program, *names, "-c", f'default_permissions="{report}"', "--", "/bin/sh", "-c", trial]
+    words = [program, *names, "-c", f'default_permissions="{built_in}"', "--", "/bin/sh", "-c", trial]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, cwd=cwd, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -277,11 +277,11 @@ class Server:
             return None
         if message is None:
             raise Refused("it ended")
-        report = message.get("params") or {}
+        params = message.get("params") or {}
         if message.get("method") == "mcpServer/startupStatus/updated":
-            self.startups[report.get("name")] = {"status": report.get("status"), "error": str(report.get("error") or "")[:WHY]}
+            self.startups[params.get("name")] = {"status": params.get("status"), "error": str(params.get("error") or "")[:WHY]}
         elif message.get("method") == "configWarning":
-            self.warnings.append({"summary": str(report.get("summary"))[:WHY], "details": str(report.get("details") or "")[:WHY]})
+            self.warnings.append({"summary": str(params.get("summary"))[:WHY], "details": str(params.get("details") or "")[:WHY]})
         elif "method" in message and "id" in message:
             self.tell({"id": message["id"], "error": {"code": -32601, "message": "nobody is there to answer"}})
         return message
