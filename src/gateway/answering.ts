@@ -45,7 +45,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
     return exchange.answer({ status: 200 }, json, JSON.stringify(model));
   }
 
-  if (logBodies) exchange.keepAsked(body);
+  if (logBodies) exchange.keepLoggedRequest(body);
   const asked = parseModelRequest(body);
   const found = fleet.find(asked.model);
   if (!found || !mayUse(key, usableOf(found))) {
@@ -64,10 +64,10 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   // The provider behind an agent's proxy has no sessions: the agent's own headers mean nothing to it.
   const named = sessionIdsIn(request.headers, asked.members, proxy ? {} : dialect.sessionHeaders);
   const ids = proxy ? unscopedIds(named, dialect) : idsFor(exchange, key, named, agent, asked.members);
-  const whole = !proxy && !agent.streams && asked.members.stream === true;
+  const bufferAnswer = !proxy && !agent.streams && asked.members.stream === true;
   const changes = {
     ...ids.members,
-    ...(whole && { stream: false }),
+    ...(bufferAnswer && { stream: false }),
     ...(!proxy && removed(dialect.removedMembers, asked.members)),
   };
   const isChanged = Object.keys(changes).length > 0;
@@ -82,7 +82,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   exchange.reservation = reservation;
   signal.throwIfAborted();
   const turn = exchange.traffic.queue.enter(call.target, key, signal);
-  exchange.holds(turn instanceof Promise ? await turn : turn);
+  exchange.onEnd(turn instanceof Promise ? await turn : turn);
   signal.throwIfAborted();
   // Before a connection is taken: if this failed, it would not be given back.
   const tokens = { input: input + (reservation.history ?? 0), output: output ?? defaultOutput };
@@ -91,7 +91,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   // Without the query: agents read none, and a key that was put there would appear in their log.
   const { path } = call;
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
-  await pass(exchange, connection, { path, body: sent, agent, ...tokens, from, whole, ids });
+  await pass(exchange, connection, { path, body: sent, agent, ...tokens, from, bufferAnswer, ids });
 }
 
 function removed(names: readonly string[], members: ModelRequest["members"]): Record<string, undefined> {
@@ -138,7 +138,7 @@ async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; 
   if (coding === undefined && (length === undefined || length === "0")) return { body: nothing };
   const most = coding === undefined ? Number(length) : maxBodyBytes;
   const held = traffic.pending.enter(who, Math.min(most, maxBodyBytes));
-  exchange.holds(held.leave);
+  exchange.onEnd(held.leave);
   const body = await readBody(request, response, signal);
   held.resize(body.length);
   return { body, held };
@@ -162,7 +162,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<{ key: Gatewa
   const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
   if (held) {
     held.leave();
-    exchange.holds(exchange.traffic.pending.enter(key.id, body.length).leave);
+    exchange.onEnd(exchange.traffic.pending.enter(key.id, body.length).leave);
   }
   Object.assign(call, { key, nonce });
   parts.allowance.count(key);

@@ -68,7 +68,7 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
     } catch (error) {
       await exchange.refuse(exchange.signal.aborted ? exchange.signal.reason : error);
     } finally {
-      exchange.giveBack();
+      exchange.releaseAll();
       exchanges.delete(exchange);
       if (exchanges.size === 0) emptied();
     }
@@ -106,8 +106,8 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
   const sweep = setInterval(
     () => {
       for (const exchange of exchanges) {
-        const most = exchange.answering ? silence : firstByte;
-        if (Date.now() - exchange.heard > most) exchange.stop(silent(most));
+        const most = exchange.headReceived ? silence : firstByte;
+        if (Date.now() - exchange.lastUpstreamByteAt > most) exchange.stop(silent(most));
         else if (Date.now() - exchange.call.at > total) exchange.stop(endless(total));
       }
     },

@@ -11,8 +11,8 @@ export interface ServerEvent {
 export type EventRewriter = (event: Buffer) => Buffer;
 
 export interface SplitterOptions {
-  /** `whole` is false for a last event that the stream did not finish. A comment line is an event without data. */
-  onEvent(event: Buffer, whole: boolean): void;
+  /** `isComplete` is false for a last event that the stream did not finish. A comment line is an event without data. */
+  onEvent(event: Buffer, isComplete: boolean): void;
   /** Bytes that belong to no event: empty lines, and everything after an event that was too long. */
   onOther?(bytes: Buffer): void;
   /** An event that does not end must not fill the memory. */
@@ -89,12 +89,12 @@ export class EventSplitter {
     if (this.#held.length > 0) this.#close(this.#closing);
   }
 
-  #close(whole: boolean): void {
+  #close(isComplete: boolean): void {
     this.#first = undefined;
     this.#lineIsEmpty = true;
     this.#afterReturn = false;
     this.#closing = false;
-    this.#options.onEvent(this.#held.take(), whole);
+    this.#options.onEvent(this.#held.take(), isComplete);
   }
 }
 

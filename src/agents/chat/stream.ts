@@ -51,8 +51,8 @@ export class StreamReader implements AnswerReader {
   #done = false;
   readonly #splitter = new EventSplitter({
     maxBytes: maxEvent,
-    onEvent: (event, whole) => {
-      const parsed = whole ? parseEvent(event) : undefined;
+    onEvent: (event, isComplete) => {
+      const parsed = isComplete ? parseEvent(event) : undefined;
       if (parsed) this.#event(parsed);
     },
   });

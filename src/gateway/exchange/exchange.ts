@@ -17,14 +17,14 @@ export const clientGone = new Refusal(499, "client_gone", "The caller went away.
 export class Exchange {
   readonly call: GatewayCall;
   /** When the last byte came from upstream. */
-  heard = Date.now();
+  lastUpstreamByteAt = Date.now();
   reservation: Reservation | undefined;
   /** The ids under which the agent stored its answer, if it names any. */
   stored: SessionIds | undefined;
   /** The head of the answer has come. */
-  answering = false;
+  headReceived = false;
   /** Only when bodies are logged. */
-  asked: string | undefined;
+  loggedRequest: string | undefined;
   readonly #began = performance.now();
   #first: number | undefined;
   #over = false;
@@ -42,7 +42,7 @@ export class Exchange {
     const path = query < 0 ? url : url.slice(0, query);
     this.call = {
       id: `req_${randomUUID().replaceAll("-", "")}`,
-      at: this.heard,
+      at: this.lastUpstreamByteAt,
       method,
       // It goes into the log, and an unknown path may be anything, such as a key.
       path: isOurs(path) ? path : parts.redact(path),
@@ -70,12 +70,12 @@ export class Exchange {
     if (!this.#over) this.#stop.abort(why);
   }
 
-  /** Called by `giveBack`, at the end. */
-  holds(release: () => void): void {
+  /** Called by `releaseAll`, at the end. */
+  onEnd(release: () => void): void {
     this.#held.push(release);
   }
 
-  giveBack(): void {
+  releaseAll(): void {
     for (const each of this.#held.splice(0)) each();
   }
 
@@ -88,18 +88,19 @@ export class Exchange {
   async conclude(ending: Ending, answered: string | Buffer = ""): Promise<Refusal | undefined> {
     this.#over = true;
     const took = performance.now() - this.#began;
-    const { asked, reservation, stored } = this;
+    const { loggedRequest, reservation, stored } = this;
     const counted = ending.tokens && reservation?.settle(ending.tokens, { took, ids: stored });
     if (!ending.tokens) reservation?.release();
-    const bodies = asked === undefined ? undefined : { asked, answered: this.#loggable(answered.toString()) };
-    const whole: CallOutcome = { ...ending, ...counted, first: this.#first, took, bodies };
+    const bodies =
+      loggedRequest === undefined ? undefined : { asked: loggedRequest, answered: this.#loggable(answered.toString()) };
+    const outcome: CallOutcome = { ...ending, ...counted, first: this.#first, took, bodies };
     let trouble: Refusal | undefined;
     try {
-      if (leavesLine(this.call.path, this.request.headers)) await this.parts.log.write(this.call, whole);
+      if (leavesLine(this.call.path, this.request.headers)) await this.parts.log.write(this.call, outcome);
     } catch (error) {
       trouble = asRefusal(error, this.parts);
     }
-    this.parts.metrics.ended(this.call, trouble ? { ...whole, status: trouble.status, code: trouble.code } : whole);
+    this.parts.metrics.ended(this.call, trouble ? { ...outcome, status: trouble.status, code: trouble.code } : outcome);
     return trouble;
   }
 
@@ -130,8 +131,8 @@ export class Exchange {
     } else await this.answer(ending, headersOf(refusal), refusal.body());
   }
 
-  keepAsked(body: Buffer): void {
-    this.asked = this.#loggable(body.toString());
+  keepLoggedRequest(body: Buffer): void {
+    this.loggedRequest = this.#loggable(body.toString());
   }
 
   #loggable(text: string): string {

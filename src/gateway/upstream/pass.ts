@@ -27,7 +27,7 @@ export interface PassOptions {
   output: number;
   from: AnswerKind;
   /** The caller asked for a stream, and the agent is asked for a whole answer because it does not stream text. */
-  whole?: boolean;
+  bufferAnswer?: boolean;
   ids: ScopedIds;
 }
 
@@ -42,8 +42,8 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
   const { signal } = exchange;
   const { path, body } = passing;
   return new Promise((done, failed) => {
-    exchange.heard = Date.now();
-    const asked = startRequest(connection, {
+    exchange.lastUpstreamByteAt = Date.now();
+    const upstreamRequest = startRequest(connection, {
       method: "POST",
       path,
       headers: headersFor(exchange, connection, passing),
@@ -56,11 +56,11 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
       signal.removeEventListener("abort", stop);
       work().then(done, failed);
     };
-    const stream = passing.whole ? restream(exchange, passing.from) : undefined;
+    const stream = passing.bufferAnswer ? restream(exchange, passing.from) : undefined;
     let soFar = (): Tokens => ({ input: passing.input, output: 0, estimated: true });
     const broken = (refusal: Refusal) =>
       end(async () => {
-        asked.destroy();
+        upstreamRequest.destroy();
         connection.destroy();
         stream?.stop();
         const { headersSent } = exchange.response;
@@ -73,13 +73,13 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
     const stop = () => broken(signal.reason);
     signal.addEventListener("abort", stop);
 
-    asked.on("error", () => broken(brokeOff()));
-    refuseEndlessInformation(asked, ({ message }) => broken(notAnAnswer(message)));
-    asked.on("response", (answer: IncomingMessage) => {
+    upstreamRequest.on("error", () => broken(brokeOff()));
+    refuseEndlessInformation(upstreamRequest, ({ message }) => broken(notAnAnswer(message)));
+    upstreamRequest.on("response", (answer: IncomingMessage) => {
       // It was already on its way when the connection was closed.
       if (ended) return void answer.resume();
-      exchange.heard = Date.now();
-      exchange.answering = true;
+      exchange.lastUpstreamByteAt = Date.now();
+      exchange.headReceived = true;
       if (answer.statusCode === 401 && connection.bearer) connection.bearerRefused();
       answer.on("error", () => broken(brokeOff()));
       answer.on("close", () => {
@@ -93,23 +93,23 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
         });
       const streams = answer.headers["content-type"]?.startsWith("text/event-stream");
       if (answer.statusCode === 200 && streams && !stream) {
-        const passed = streamed(exchange, answer, passing, broken);
+        const passed = passStreamed(exchange, answer, passing, broken);
         soFar = passed.tokens;
         whenOver(passed.end);
         return;
       }
       const bytes = new ByteBuffer();
       answer.on("data", (chunk: Buffer) => {
-        exchange.heard = Date.now();
+        exchange.lastUpstreamByteAt = Date.now();
         if (bytes.length + chunk.length > exchange.traffic.answerBytes) broken(tooLong());
         else bytes.push(chunk);
       });
-      whenOver(() => whole(exchange, answer, bytes.take(), passing, stream));
+      whenOver(() => passBuffered(exchange, answer, bytes.take(), passing, stream));
     });
     // An aborted signal fires no further event.
     if (signal.aborted) stop();
-    else if (body.length <= small) asked.end(body.toString("latin1"), "latin1");
-    else asked.end(body);
+    else if (body.length <= small) upstreamRequest.end(body.toString("latin1"), "latin1");
+    else upstreamRequest.end(body);
   });
 }
 
@@ -130,7 +130,7 @@ function brokeOff(): Refusal {
   return new Refusal(502, "upstream_broke_off", "The connection to the agent ended in the middle of its answer.");
 }
 
-async function whole(
+async function passBuffered(
   exchange: Exchange,
   answer: IncomingMessage,
   body: Buffer,
@@ -150,10 +150,15 @@ async function whole(
 }
 
 /** Writes chunks as they come, but holds possible failures and the answer's end until its line is in the log. */
-function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOptions, giveUp: (why: Refusal) => void) {
+function passStreamed(
+  exchange: Exchange,
+  answer: IncomingMessage,
+  passing: PassOptions,
+  giveUp: (why: Refusal) => void,
+) {
   const { input, agent, from, ids } = passing;
   const { response, call, parts, traffic, signal } = exchange;
-  const tap = new StreamTap(agent.signs, exchange.asked === undefined ? undefined : mostForLog);
+  const tap = new StreamTap(agent.signs, exchange.loggedRequest === undefined ? undefined : mostForLog);
   const rewrite = rewriterFor(passing, parts.redact);
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -162,8 +167,8 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
     heldBytes += bytes.length;
   };
   const splitter = new EventSplitter({
-    onEvent(event, whole) {
-      if (whole) tap.take(event);
+    onEvent(event, isComplete) {
+      if (isComplete) tap.take(event);
       hold(rewrite(event));
     },
     onOther: hold,
@@ -184,7 +189,7 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
     };
   };
   const take = (chunk: Buffer) => {
-    exchange.heard = Date.now();
+    exchange.lastUpstreamByteAt = Date.now();
     exchange.begun();
     length += chunk.length;
     if (length > traffic.streamBytes) return giveUp(tooLong());

@@ -5,8 +5,8 @@ import { EventSplitter, parseEvent } from "../../../../src/agents/chat/events.js
 function eventsIn(chunks: string[]): [name: string, data: string][] {
   const events: [name: string, data: string][] = [];
   const splitter = new EventSplitter({
-    onEvent(event, whole) {
-      const parsed = whole ? parseEvent(event) : undefined;
+    onEvent(event, isComplete) {
+      const parsed = isComplete ? parseEvent(event) : undefined;
       if (parsed) events.push([parsed.name, parsed.data]);
     },
   });

@@ -48,7 +48,8 @@ const streams: [what: string, text: string, seen: object][] = [
   ["no events at all", "what is this", { tokens: { input: 100, output: 0, estimated: true }, over: false }],
 ];
 
-const splitterTo = (tap: StreamTap) => new EventSplitter({ onEvent: (event, whole) => whole && tap.take(event) });
+const splitterTo = (tap: StreamTap) =>
+  new EventSplitter({ onEvent: (event, isComplete) => isComplete && tap.take(event) });
 
 describe("a stream's tokens", () => {
   it.each(streams)("%s: the same wherever it is cut", (_what, text, seen) => {
