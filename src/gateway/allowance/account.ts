@@ -1,5 +1,5 @@
 import { Rate } from "./rate.js";
-import { type Amount, most } from "./totals.js";
+import { type Amount, largerOf } from "./totals.js";
 
 export interface Hold {
   target: string;
@@ -39,13 +39,13 @@ export class Account<Waiter> {
   /** Calls in flight on the same target may become as large as the largest so far, so they reserve for it now. */
   learn(target: string, spent: Amount): void {
     const before = this.#largest.get(target);
-    const largest = most(before ?? spent, spent);
+    const largest = largerOf(before ?? spent, spent);
     this.#largest.set(target, largest);
     if (before?.tokens === largest.tokens && before.nano === largest.nano) return;
     for (const hold of this.#holds) {
       if (hold.target !== target) continue;
       this.#add(hold.amount, -1);
-      hold.amount = most(hold.amount, twice(largest));
+      hold.amount = largerOf(hold.amount, twice(largest));
       this.#add(hold.amount, 1);
     }
   }

@@ -9,7 +9,7 @@ import { Account, twice } from "./account.js";
 import { believable } from "./claims.js";
 import { Histories } from "./histories.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
-import { type Amount, most, usdOf } from "./totals.js";
+import { type Amount, largerOf, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
 
 export interface CallEstimate {
@@ -46,7 +46,7 @@ export interface AnswerFacts {
 
 export interface AllowanceParts {
   models: () => Pick<Models, "of"> | Promise<Pick<Models, "of">>;
-  usage: Pick<Usage, "owe" | "spent" | "largest">;
+  usage: Pick<Usage, "addUnlogged" | "spent" | "largest">;
   histories?: Histories;
   now: () => Date;
   /** Milliseconds that a request waits for others. */
@@ -121,11 +121,11 @@ export class Allowance {
 
   /** The limits that a call counts against: a free model cannot overspend a budget. */
   #limitsFor({ key, price }: PendingCall, at: Date): Limit[] {
-    return limitsOf(key, at).filter(({ of }) => of === "tokens" || !isFree(price));
+    return limitsOf(key, at).filter(({ resource }) => resource === "tokens" || !isFree(price));
   }
 
-  #spent({ id }: GatewayKey, { of, period }: Limit): number {
-    return this.#parts.usage.spent(id, period)[of];
+  #spent({ id }: GatewayKey, { resource, period }: Limit): number {
+    return this.#parts.usage.spent(id, period)[resource];
   }
 
   /** What a call waits for; undefined when it may start, and a refusal when a limit is used up. */
@@ -133,10 +133,10 @@ export class Allowance {
     const { key } = call;
     const at = this.#parts.now();
     const limits = this.#limitsFor(call, at);
-    const full = limits.find((limit) => this.#spent(key, limit) >= limit.most);
+    const full = limits.find((limit) => this.#spent(key, limit) >= limit.max);
     if (full) return usedUp(key, full, at);
     if (limits.length > 0 && account.inFlight >= (key.concurrency ?? defaultConcurrency)) return "others";
-    return limits.find((limit) => this.#spent(key, limit) + account.held[limit.of] >= limit.most);
+    return limits.find((limit) => this.#spent(key, limit) + account.held[limit.resource] >= limit.max);
   }
 
   /** Undefined for an unknown session. */
@@ -146,7 +146,7 @@ export class Allowance {
 
   #largestOf(account: Account<Waiter>, { key, estimate: { target } }: PendingCall): Amount | undefined {
     const [recent, earlier] = [account.largest(target), this.#parts.usage.largest(key.id, target)];
-    return recent && earlier ? most(recent, earlier) : (recent ?? earlier);
+    return recent && earlier ? largerOf(recent, earlier) : (recent ?? earlier);
   }
 
   #amountFor(account: Account<Waiter>, call: PendingCall): Amount {
@@ -157,9 +157,12 @@ export class Allowance {
     // A token has at least one byte, and a caller can choose a text in which each byte is a token.
     const tokens = { input: estimate.input * bytesPerToken + (history ?? 0), output: estimate.output ?? defaultOutput };
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
-    if (largest && history !== undefined) return most(amount, twice(largest));
+    if (largest && history !== undefined) return largerOf(amount, twice(largest));
     for (const limit of this.#limitsFor(call, this.#parts.now())) {
-      amount[limit.of] = Math.max(amount[limit.of], limit.most - this.#spent(key, limit) - account.held[limit.of]);
+      amount[limit.resource] = Math.max(
+        amount[limit.resource],
+        limit.max - this.#spent(key, limit) - account.held[limit.resource],
+      );
     }
     return amount;
   }
@@ -186,7 +189,7 @@ export class Allowance {
         const nano = costOf(price, tokens);
         end(() => {
           const spent = { tokens: tokens.input + tokens.output, nano: nano ?? 0 };
-          usage.owe(key.id, spent);
+          usage.addUnlogged(key.id, spent);
           account.learn(estimate.target, spent);
           // An estimate says nothing about what is stored.
           if (!tokens.estimated) for (const each of [estimate.ids, ids]) learn(each, spent.tokens);

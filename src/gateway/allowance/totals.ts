@@ -33,7 +33,7 @@ export interface Amount {
 
 export const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, nano: a.nano + b.nano });
 
-export const most = (a: Amount, b: Amount): Amount => ({
+export const largerOf = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(a.tokens, b.tokens),
   nano: Math.max(a.nano, b.nano),
 });
@@ -136,7 +136,7 @@ export class Tally {
     const { day, key, target, input, output, nano, most_tokens, most_nano } = row;
     if (most_tokens > 0) {
       const amount = { tokens: most_tokens, nano: most_nano };
-      this.#largest.set(`${key} ${target}`, most(this.largest(key, target) ?? amount, amount));
+      this.#largest.set(`${key} ${target}`, largerOf(this.largest(key, target) ?? amount, amount));
     }
     for (const period of day === before ? ["ever"] : [day, day.slice(0, 7), "ever"]) {
       this.#spent.set(`${key} ${period}`, plus(this.spent(key, period), { tokens: input + output, nano }));

@@ -1,6 +1,6 @@
 import { DelayedSave } from "../../async/delayed-save.js";
 import { sweepTemps } from "../../state/atomic-file.js";
-import { type Amount, amountOf, most, plus, Tally, type UsageLine, type UsageRow } from "./totals.js";
+import { type Amount, amountOf, largerOf, plus, Tally, type UsageLine, type UsageRow } from "./totals.js";
 import { readUsageFile, writeUsageFile } from "./usage-file.js";
 
 export type Lines = (from: number) => AsyncIterable<UsageLine>;
@@ -47,9 +47,9 @@ export class Usage {
   }
 
   /** A call ended: it counts from now on, and moves to the totals with its line. */
-  owe(key: string, amount: Amount): void {
+  addUnlogged(key: string, amount: Amount): void {
     // Never below zero: at its start, the gateway writes lines of calls that it did not see end.
-    const now = most(nothing, plus(this.#owed.get(key) ?? nothing, amount));
+    const now = largerOf(nothing, plus(this.#owed.get(key) ?? nothing, amount));
     if (now.tokens === 0 && now.nano === 0) this.#owed.delete(key);
     else this.#owed.set(key, now);
   }
@@ -57,7 +57,7 @@ export class Usage {
   take(line: UsageLine): void {
     this.tally.take(line);
     const { tokens, nano } = amountOf(line);
-    if (line.key && (tokens > 0 || nano > 0)) this.owe(line.key.id, { tokens: -tokens, nano: -nano });
+    if (line.key && (tokens > 0 || nano > 0)) this.addUnlogged(line.key.id, { tokens: -tokens, nano: -nano });
     this.#save.changed();
   }
 

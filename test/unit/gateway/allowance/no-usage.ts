@@ -2,11 +2,11 @@ import { type Amount, Tally } from "../../../../src/gateway/allowance/totals.js"
 import type { Usage } from "../../../../src/gateway/allowance/usage.js";
 
 /** Usage that nothing is saved of. */
-export function usageInMemory(): Pick<Usage, "owe" | "take" | "spent" | "largest"> & { owed(): Amount } {
+export function usageInMemory(): Pick<Usage, "addUnlogged" | "take" | "spent" | "largest"> & { owed(): Amount } {
   const tally = new Tally();
   const owed = { tokens: 0, nano: 0 };
   return {
-    owe(_key, { tokens, nano }) {
+    addUnlogged(_key, { tokens, nano }) {
       owed.tokens += tokens;
       owed.nano += nano;
     },

@@ -237,7 +237,7 @@ describe("completed requests not yet in the log", () => {
   it("counts already, and once", async () => {
     const usage = await Usage.open(directory(), { lines: logOf([]) });
     const spent = () => usage.spent("abcd1234", dayOf("2026-11-16T12:00:00Z"));
-    usage.owe("abcd1234", { tokens: 15, nano: nanoOf(0.25) });
+    usage.addUnlogged("abcd1234", { tokens: 15, nano: nanoOf(0.25) });
     expect(spent()).toEqual({ tokens: 15, nano: 250_000_000 });
     usage.take(line(1));
     expect(spent()).toEqual({ tokens: 15, nano: 250_000_000 });
@@ -249,7 +249,7 @@ describe("completed requests not yet in the log", () => {
     const usage = await Usage.open(directory(), { lines: logOf([]) });
     for (let seq = 1; seq <= 300; seq++) {
       const nano = seq * 333_331 + 7;
-      usage.owe("abcd1234", { tokens: seq, nano });
+      usage.addUnlogged("abcd1234", { tokens: seq, nano });
       usage.take(
         line(seq, { at: "2020-01-01T00:00:00Z", tokens: { input: seq, output: 0 }, usd: JSON.parse(`${nano / 1e9}`) }),
       );
