@@ -7,7 +7,7 @@ import { metricsType, type View } from "./exchange/metrics.js";
 import type { PendingRequest } from "./exchange/pending-requests.js";
 import { mayUse, type Right, requireRight } from "./keys/rights.js";
 import type { Models } from "./models.js";
-import type { GatewayKey } from "./request/key.js";
+import type { GatewayKey } from "./request/gateway-key.js";
 import { type ModelRequest, parseModelRequest } from "./request/model-request.js";
 import { maxBodyBytes, readBody, tooLarge } from "./request/read-body.js";
 import { Refusal, wrongModel } from "./request/refusal.js";

@@ -5,7 +5,7 @@ import { objectFrom } from "../text/json-object.js";
 import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./exchange/directory.js";
 import type { GatewayParts } from "./exchange/gateway-parts.js";
 import { mayUse } from "./keys/rights.js";
-import type { GatewayKey } from "./request/key.js";
+import type { GatewayKey } from "./request/gateway-key.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
 // Milliseconds. A proxy that does not answer in time is left out.

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.js";
-import { type GatewayKey, stateOf } from "../../gateway/request/key.js";
+import { type GatewayKey, stateOf } from "../../gateway/request/gateway-key.js";
 
 export function mustBeActive(key: GatewayKey, now: Date): GatewayKey {
   const state = stateOf(key, now);

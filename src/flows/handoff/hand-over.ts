@@ -2,7 +2,7 @@ import type { HandoffPlan } from "../../agents/handoff/plan.js";
 import { newHandoffId } from "../../agents/handoff/proof.js";
 import { Fault } from "../../errors.js";
 import { mayUse, requireRight } from "../../gateway/keys/rights.js";
-import { type GatewayKey, stateOf } from "../../gateway/request/key.js";
+import { type GatewayKey, stateOf } from "../../gateway/request/gateway-key.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Handoff } from "../../state/handoffs.js";

@@ -2,7 +2,7 @@ import type { ModelFacts, Models } from "../../agents/manifest/models.js";
 import { waitFor } from "../../async/wait.js";
 import { bytesPerToken } from "../../text/tokens.js";
 import type { Tokens } from "../request/gateway-call.js";
-import type { GatewayKey } from "../request/key.js";
+import type { GatewayKey } from "../request/gateway-key.js";
 import { Refusal } from "../request/refusal.js";
 import type { SessionIds } from "../request/session-ids.js";
 import { Account, twice } from "./account.js";

@@ -1,4 +1,4 @@
-import type { GatewayKey } from "../request/key.js";
+import type { GatewayKey } from "../request/gateway-key.js";
 import { Refusal } from "../request/refusal.js";
 import { type Amount, dayOf, nanoOf } from "./totals.js";
 

@@ -1,5 +1,5 @@
 import { waitFor } from "../../async/wait.js";
-import type { GatewayKey } from "../request/key.js";
+import type { GatewayKey } from "../request/gateway-key.js";
 import { Refusal } from "../request/refusal.js";
 
 /** Ends a call's turn and starts the next one. Calling it again does nothing. */

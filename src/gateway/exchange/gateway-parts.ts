@@ -3,7 +3,7 @@ import type { Allowance } from "../allowance/allowance.js";
 import type { RequestLog } from "../audit/log.js";
 import type { Keyring } from "../keys/keyring.js";
 import type { CallOutcome, GatewayCall } from "../request/gateway-call.js";
-import type { GatewayKey } from "../request/key.js";
+import type { GatewayKey } from "../request/gateway-key.js";
 import type { SignedRequest } from "../signing/verify.js";
 import type { UpstreamPool } from "../upstream-pool/upstream-pool.js";
 import type { UpstreamTarget } from "../upstream-pool/upstream-pools.js";

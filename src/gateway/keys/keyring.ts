@@ -4,7 +4,7 @@ import { gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Secrets } from "../../state/secrets.js";
 import { stampOf } from "../../state/state-file.js";
 import { defined } from "../../text/defined.js";
-import { formerOpens, type GatewayKey, stateOf } from "../request/key.js";
+import { type GatewayKey, isFormerSecretValid, stateOf } from "../request/gateway-key.js";
 import { Refusal, unauthorized } from "../request/refusal.js";
 import { type SessionScope, scopesWith } from "../request/session-scope.js";
 import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
@@ -67,14 +67,15 @@ export class Keyring {
     const key = this.#current().keys.get(id)?.key;
     const secret = key?.signed && this.#signingSecret(id, key.hash);
     if (!key || !secret) return undefined;
-    const former = key.former && formerOpens(key, this.now()) ? this.#signingSecret(id, key.former.hash) : undefined;
+    const former =
+      key.former && isFormerSecretValid(key, this.now()) ? this.#signingSecret(id, key.former.hash) : undefined;
     return { key, secret, ...defined({ former, ended: this.#ended(key) }) };
   }
 
   /** Throws when a key that was accepted a while ago is not valid any more. */
   mustStillOpen({ id, hash }: GatewayKey): void {
     const key = this.#current().keys.get(id)?.key;
-    const isValid = key && (key.hash === hash || (key.former?.hash === hash && formerOpens(key, this.now())));
+    const isValid = key && (key.hash === hash || (key.former?.hash === hash && isFormerSecretValid(key, this.now())));
     const refusal = isValid ? this.#ended(key) : unknown();
     if (refusal) throw refusal;
   }
@@ -131,7 +132,7 @@ export class Keyring {
     const hash = hashOf(pepper, id === undefined ? "" : bearer);
     const isCurrent = timingSafeEqual(hash, entry?.hash ?? decoy);
     const isFormer = timingSafeEqual(hash, entry?.former ?? decoy);
-    return entry && (isCurrent || (isFormer && formerOpens(entry.key, this.now()))) ? entry.key : undefined;
+    return entry && (isCurrent || (isFormer && isFormerSecretValid(entry.key, this.now()))) ? entry.key : undefined;
   }
 
   #ended(key: GatewayKey): Refusal | undefined {

@@ -1,5 +1,5 @@
 import { matchesPattern } from "../../text/wildcard.js";
-import type { GatewayKey, Role } from "../request/key.js";
+import type { GatewayKey, Role } from "../request/gateway-key.js";
 import { Refusal } from "../request/refusal.js";
 
 export type Right = "models" | "talk" | "metrics";

@@ -1,4 +1,4 @@
-import type { GatewayKey } from "./key.js";
+import type { GatewayKey } from "./gateway-key.js";
 import type { SessionReach } from "./session-scope.js";
 
 export interface Tokens {

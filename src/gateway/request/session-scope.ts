@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../../secret.js";
-import type { GatewayKey } from "./key.js";
+import type { GatewayKey } from "./gateway-key.js";
 import { Refusal } from "./refusal.js";
 import type { SessionIdKind, SessionIds } from "./session-ids.js";
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../secret.js";
 import type { Keyring, Signing } from "../keys/keyring.js";
-import type { GatewayKey } from "../request/key.js";
+import type { GatewayKey } from "../request/gateway-key.js";
 import { Refusal, unauthorized } from "../request/refusal.js";
 import type { Nonces } from "./nonces.js";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ModelFacts } from "../../../src/agents/manifest/models.js";
 import { Allowance } from "../../../src/gateway/allowance/allowance.js";
-import type { GatewayKey } from "../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../src/gateway/request/gateway-key.js";
 import { usageInMemory } from "./allowance/no-usage.js";
 import { betweens } from "./between.js";
 import { agentThatClaims, agentWithHistory, burst, type Sent } from "./hostile.js";

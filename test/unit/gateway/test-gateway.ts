@@ -5,7 +5,7 @@ import hermes from "../../../src/agents/hermes/chat/upstream-dialect.js";
 import { Directory, type ServedAgent } from "../../../src/gateway/exchange/directory.js";
 import type { GatewayParts } from "../../../src/gateway/exchange/gateway-parts.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../../../src/gateway/request/gateway-call.js";
-import type { GatewayKey } from "../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../src/gateway/request/gateway-key.js";
 import { Refusal } from "../../../src/gateway/request/refusal.js";
 import { scopesWith } from "../../../src/gateway/request/session-scope.js";
 import { type Gateway, openGateway, type ServerSettings } from "../../../src/gateway/server.js";

@@ -1,7 +1,7 @@
 import { createKey } from "../../../flows/gateway/keys/create.js";
 import { revokeKey } from "../../../flows/gateway/keys/revoke.js";
 import { rotateGatewayKey } from "../../../flows/gateway/keys/rotate.js";
-import type { GatewayKey } from "../../../gateway/request/key.js";
+import type { GatewayKey } from "../../../gateway/request/gateway-key.js";
 import { Secret } from "../../../secret.js";
 import type { Context, Handler } from "../../command.js";
 import { usage } from "../../usage.js";

@@ -1,6 +1,6 @@
 import { usageIn } from "../../../flows/gateway/usage.js";
 import { type Amount, dayOf, type Tally } from "../../../gateway/allowance/totals.js";
-import { formerOpens, type GatewayKey, type KeyState, stateOf } from "../../../gateway/request/key.js";
+import { type GatewayKey, isFormerSecretValid, type KeyState, stateOf } from "../../../gateway/request/gateway-key.js";
 import { reachOf } from "../../../gateway/request/session-scope.js";
 import { byName } from "../../../names.js";
 import { gatewayKeyStore } from "../../../state/gateway-keys.js";
@@ -36,7 +36,7 @@ function summaryOf(key: GatewayKey, usage: Tally, now: Date): KeySummary {
   return {
     ...shown,
     state: stateOf(key, now),
-    ...(former && formerOpens(key, now) && { former_until: former.until }),
+    ...(former && isFormerSecretValid(key, now) && { former_until: former.until }),
     today: usage.spent(key.id, day),
     spent: usage.spent(key.id, period),
   };

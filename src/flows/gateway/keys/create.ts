@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { newId } from "../../../gateway/keys/mint.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
-import type { GatewayKey } from "../../../gateway/request/key.js";
+import type { GatewayKey } from "../../../gateway/request/gateway-key.js";
 import { reachOf } from "../../../gateway/request/session-scope.js";
 import { gatewayKeyNameFrom } from "../../../names.js";
 import type { Secret } from "../../../secret.js";

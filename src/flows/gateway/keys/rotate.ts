@@ -1,4 +1,4 @@
-import type { GatewayKey } from "../../../gateway/request/key.js";
+import type { GatewayKey } from "../../../gateway/request/gateway-key.js";
 import type { Secret } from "../../../secret.js";
 import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";

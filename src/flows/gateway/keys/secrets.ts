@@ -1,5 +1,5 @@
 import { hashOf, newKeyFor, newPepper, pepperPlace, signingName } from "../../../gateway/keys/mint.js";
-import { formerOpens, type GatewayKey, stateOf } from "../../../gateway/request/key.js";
+import { type GatewayKey, isFormerSecretValid, stateOf } from "../../../gateway/request/gateway-key.js";
 import { signerOf } from "../../../gateway/signing/sign.js";
 import type { Secret } from "../../../secret.js";
 import { type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
@@ -58,5 +58,5 @@ export async function tidySigning({ secrets }: Session, { keys }: GatewayKeys, n
 function usedBy(key: GatewayKey, now: Date): string[] {
   // Also of a revoked key: only a caller with a valid signature learns that it is revoked.
   if (!key.signed) return [];
-  return [key.hash, ...(key.former && formerOpens(key, now) ? [key.former.hash] : [])].map(signingName);
+  return [key.hash, ...(key.former && isFormerSecretValid(key, now) ? [key.former.hash] : [])].map(signingName);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { settingsFor, type Tool, tools } from "../../../../src/cli/gateway/tools/client-tools.js";
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 import { hostNameFrom } from "../../../../src/names.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { hostStore } from "../../../../src/state/hosts.js";

@@ -1,5 +1,5 @@
 import type { CallOutcome, GatewayCall } from "../../../../src/gateway/request/gateway-call.js";
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 
 export const key: GatewayKey = {
   id: "abcd1234",

@@ -11,7 +11,7 @@ import {
   pepperPlace,
   signingName,
 } from "../../../../src/gateway/keys/mint.js";
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { Secret } from "../../../../src/secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";

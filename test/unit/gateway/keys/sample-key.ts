@@ -1,4 +1,4 @@
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 
 /** A key for everything without limits, with the changes that a test needs. */
 export const sampleKey = (more: Partial<GatewayKey> = {}): GatewayKey => ({

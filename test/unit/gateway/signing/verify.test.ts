@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { signatureCovers } from "../../../../src/flows/gateway/covered-headers.js";
 import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { signatureOf, signedHeaders, signerOf } from "../../../../src/gateway/signing/sign.js";
 import { mustBeSignable, mustBeSigned, type SignedRequest } from "../../../../src/gateway/signing/verify.js";

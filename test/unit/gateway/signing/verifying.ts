@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { GatewayKey } from "../../../../src/gateway/request/key.js";
+import type { GatewayKey } from "../../../../src/gateway/request/gateway-key.js";
 import { Refusal } from "../../../../src/gateway/request/refusal.js";
 import { Nonces } from "../../../../src/gateway/signing/nonces.js";
 import type { Signer } from "../../../../src/gateway/signing/sign.js";

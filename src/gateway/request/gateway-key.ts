@@ -11,5 +11,5 @@ export function stateOf({ revoked_at, expires_at }: GatewayKey, now: Date): KeyS
 }
 
 /** Whether the secret from before a rotation is still valid. */
-export const formerOpens = ({ former }: GatewayKey, now: Date): boolean =>
+export const isFormerSecretValid = ({ former }: GatewayKey, now: Date): boolean =>
   former !== undefined && Date.parse(former.until) > now.getTime();
