@@ -60,7 +60,7 @@ export async function probeWith(
       parallel,
       drift,
       timeout,
-      tell: ({ name }) => {
+      onHostDone: ({ name }) => {
         waiting.delete(name);
         doing();
       },

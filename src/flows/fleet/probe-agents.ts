@@ -38,7 +38,7 @@ export interface FleetProbeOptions extends HostProbeOptions {
   /** Hosts at once. */
   parallel: number;
   /** Called for each host when it has answered. */
-  tell?: (host: Host) => void;
+  onHostDone?: (host: Host) => void;
 }
 
 const probeTimeout = 90_000;
@@ -46,7 +46,7 @@ const quickTimeout = 15_000;
 /** The part of the time that is reserved for the drift check. */
 const driftShare = 0.25;
 /** Agents that a host probes in parallel; more take longer. */
-const few = 8;
+const agentsPerTimeout = 8;
 
 /** Loaded while the connection is being made. */
 const loadDrift = () => import("./drift.js");
@@ -55,12 +55,12 @@ const loadDrift = () => import("./drift.js");
 export async function probeAgents(
   session: Session,
   agents: readonly Agent[],
-  { parallel, tell, ...looking }: FleetProbeOptions,
+  { parallel, onHostDone, ...probeOptions }: FleetProbeOptions,
 ): Promise<AgentStatus[]> {
   hideSecrets(session);
-  const perHost = atMost(parallel, byHost(agents), async ({ host, agents: those }) => {
-    const found = await probeAgentsOn(session, those, looking);
-    tell?.(host);
+  const perHost = atMost(parallel, byHost(agents), async ({ host, agents: agentsOnHost }) => {
+    const found = await probeAgentsOn(session, agentsOnHost, probeOptions);
+    onHostDone?.(host);
     return found;
   });
   const found = (await Promise.all(perHost)).flat();
@@ -83,15 +83,20 @@ export async function probeAgentsOn(
       probe.root(),
       Promise.all(agents.map((agent) => targetFor(session, agent, drift ? salt : undefined).catch(asFault))),
     ]);
-    const able = agents.flatMap((agent, at) => {
+    const probeable = agents.flatMap((agent, at) => {
       const target = targets[at];
       return target && !(target instanceof Fault) ? [{ agent, target, ...keyOf(session, agent, target) }] : [];
     });
-    const { observations, fault } = await probe.ask(root, statusScript(able.map(({ target }) => target)), able.length, {
-      timeout: probe.left(drift ? driftShare : 0),
-      stdin: able.map(({ secret }) => `${secret}\n`).join(""),
-    });
-    const observed = able.flatMap(({ agent, target, key }, at) => {
+    const { observations, fault } = await probe.ask(
+      root,
+      statusScript(probeable.map(({ target }) => target)),
+      probeable.length,
+      {
+        timeout: probe.left(drift ? driftShare : 0),
+        stdin: probeable.map(({ secret }) => `${secret}\n`).join(""),
+      },
+    );
+    const observed = probeable.flatMap(({ agent, target, key }, at) => {
       const observation = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
       return observation ? [{ agent, target, key, observation }] : [];
     });
@@ -113,7 +118,7 @@ export async function probeAgentsOn(
   }
 }
 
-/** One look at the agents of a host. Its time runs from the first packet to the last answer. */
+/** One probe of a host's agents, with one deadline. Its time runs from the first packet to the last answer. */
 class HostProbe {
   readonly #deadline;
   readonly #total: number;
@@ -124,7 +129,7 @@ class HostProbe {
     timeout: number,
     count: number,
   ) {
-    this.#total = timeout * Math.ceil(count / few);
+    this.#total = timeout * Math.ceil(count / agentsPerTimeout);
     this.#deadline = session.clock.deadline(this.#total, () => tooSlow(host, this.#total, false));
   }
 
