@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import type { TomlTable } from "../../files/toml.js";
 import { blockText, type Plugin, tablesOfHermes, titleOfPlugin } from "./block.js";
-import { type Setting, translate, type Variables } from "./servers.js";
+import { type Setting, translate, type Variables } from "./mcp-servers.js";
 import { textOf } from "./toml-pieces.js";
 import { type Ours, type UsersPart, usersPart, withBlock } from "./users-part.js";
 

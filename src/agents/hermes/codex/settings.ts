@@ -3,7 +3,7 @@ import { expandAliases } from "../../files/yaml-aliases.js";
 import { parsedConfig } from "../../files/yaml-merge.js";
 import { isBranch } from "../../files/yaml-nodes.js";
 import { scalarValue } from "../../files/yaml-scalar.js";
-import type { Setting } from "./servers.js";
+import type { Setting } from "./mcp-servers.js";
 
 /** The value of a key in config.yaml, with every scalar as written. */
 export function settingIn(config: string, key: string): Setting | undefined {

@@ -9,7 +9,7 @@ import {
   mergeConfigToml,
   removeOurs,
 } from "../../../../../src/agents/hermes/codex/config-toml.js";
-import type { Variables } from "../../../../../src/agents/hermes/codex/servers.js";
+import type { Variables } from "../../../../../src/agents/hermes/codex/mcp-servers.js";
 import { settingIn } from "../../../../../src/agents/hermes/codex/settings.js";
 import { Secret } from "../../../../../src/secret.js";
 

@@ -24,8 +24,8 @@ const handled = new Set([
 export function translate(name: string, setting: Setting | undefined, variables: Variables) {
   if (!takesName.test(name)) return skipped("Codex starts no server of that name");
   if (!(setting instanceof Map)) return skipped("no command or url field");
-  const reading = new Reading(setting, variables);
-  const transport = isTrue(setting.get("command")) ? stdio(reading) : http(reading);
+  const reading = new ServerReader(setting, variables);
+  const transport = isTruthy(setting.get("command")) ? stdio(reading) : http(reading);
   if (typeof transport === "string") return skipped(transport);
   const entries: Entries = [
     ...transport,
@@ -46,7 +46,7 @@ type Entries<T = TomlValue | undefined> = [name: string, value: T][];
 
 const skipped = (why: string) => ({ server: undefined, notes: [why] });
 
-class Reading {
+class ServerReader {
   readonly notes: string[] = [];
 
   constructor(
@@ -55,21 +55,22 @@ class Reading {
   ) {}
 
   text(key: string): string {
-    return opened(textOf(this.setting.get(key)), this.variables);
+    return withPublicValues(textOf(this.setting.get(key)), this.variables);
   }
 
   list(key: string, from = this.setting): string[] {
     const value = from.get(key);
-    if (!isTrue(value)) return [];
-    if (Array.isArray(value)) return value.map((each) => this.opened(key, each));
+    if (!isTruthy(value)) return [];
+    if (Array.isArray(value)) return value.map((each) => this.withPublicValues(key, each));
     this.notes.push(`${key} (not a list)`);
     return [];
   }
 
   entries(key: string): Entries<string> {
     const value = this.setting.get(key);
-    if (!isTrue(value)) return [];
-    if (value instanceof Map) return [...value].map(([name, each]) => [name, this.opened(`${key}.${name}`, each)]);
+    if (!isTruthy(value)) return [];
+    if (value instanceof Map)
+      return [...value].map(([name, each]) => [name, this.withPublicValues(`${key}.${name}`, each)]);
     this.notes.push(`${key} (not a map)`);
     return [];
   }
@@ -84,9 +85,9 @@ class Reading {
     return undefined;
   }
 
-  private opened(key: string, setting: Setting): string {
+  private withPublicValues(key: string, setting: Setting): string {
     if (!("text" in setting)) this.notes.push(`${key} (not a text: left empty)`);
-    return opened(textOf(setting), this.variables);
+    return withPublicValues(textOf(setting), this.variables);
   }
 
   /** The names of the secrets in texts. */
@@ -99,27 +100,27 @@ class Reading {
 }
 
 /** Secrets in arguments or settings are inserted by a shell from the environment, so that they are in no file. */
-function stdio(reading: Reading): Entries | string {
+function stdio(reading: ServerReader): Entries | string {
   const { setting, variables, notes } = reading;
-  if (isTrue(setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
+  if (isTruthy(setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
   const words = [reading.text("command"), ...reading.list("args")];
   const env = reading.entries("env");
-  const cwd = isTrue(setting.get("cwd")) ? reading.text("cwd") : "";
+  const cwd = isTruthy(setting.get("cwd")) ? reading.text("cwd") : "";
   if (reading.hasSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
 
   if (![...words, cwd, ...env.flat()].every(isPassable))
     return "its command, cwd or env has a NUL or half a character in it, which no program can be given";
 
   const plain = env.filter(([, value]) => !reading.hasSecret(value));
-  const same = env.filter(([name, value]) => value === `\${${name}}` && reading.hasSecret(value));
-  const made = env.filter(([name, value]) => reading.hasSecret(value) && value !== `\${${name}}`);
-  const obstacle = obstacleTo(words, plain, made, reading);
+  const plainReferences = env.filter(([name, value]) => value === `\${${name}}` && reading.hasSecret(value));
+  const composedSecrets = env.filter(([name, value]) => reading.hasSecret(value) && value !== `\${${name}}`);
+  const obstacle = obstacleTo(words, plain, composedSecrets, reading);
   if (obstacle) return obstacle;
-  const used = reading.secretsIn(...words, ...made.map(([, value]) => value));
-  const settings = made.map(([name, value]) => `${name}=${inShell(value, variables)}`);
+  const used = reading.secretsIn(...words, ...composedSecrets.map(([, value]) => value));
+  const settings = composedSecrets.map(([name, value]) => `${name}=${inShell(value, variables)}`);
   const line = [...settings, "exec", ...words.map((word) => inShell(word, variables))].join(" ");
   const [command = "", ...args] = used.length > 0 ? ["/bin/sh", "-c", line] : words;
-  const passed = new Set([...same.map(([name]) => name), ...used]);
+  const passed = new Set([...plainReferences.map(([name]) => name), ...used]);
   return [
     ["command", command],
     ["args", args],
@@ -133,23 +134,23 @@ function stdio(reading: Reading): Entries | string {
 function obstacleTo(
   words: string[],
   plain: Entries<string>,
-  made: Entries<string>,
-  reading: Reading,
+  composedSecrets: Entries<string>,
+  reading: ServerReader,
 ): string | undefined {
-  const odd = made.find(([name]) => !isIdentifier(name));
+  const odd = composedSecrets.find(([name]) => !isIdentifier(name));
   if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
   /** The secrets in the words and in the variables, without one of them. */
   const usedBut = (name?: string) =>
-    reading.secretsIn(...words, ...made.flatMap(([other, text]) => (other === name ? [] : text)));
+    reading.secretsIn(...words, ...composedSecrets.flatMap(([other, text]) => (other === name ? [] : text)));
   const unreadable = usedBut().find((name) => !isIdentifier(name));
   if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
   // The shell would see the server's own value of that name, and not the secret.
-  const hidden = [...plain, ...made].find(([name]) => usedBut(name).includes(name));
+  const hidden = [...plain, ...composedSecrets].find(([name]) => usedBut(name).includes(name));
   return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
 }
 
-function http(reading: Reading): Entries | string {
-  if (!isTrue(reading.setting.get("url"))) return "no command or url field";
+function http(reading: ServerReader): Entries | string {
+  if (!isTruthy(reading.setting.get("url"))) return "no command or url field";
   const url = reading.text("url");
   if (reading.hasSecret(url))
     return "its url has a secret in it, which Codex would have to be told in its file: send it as a header";
@@ -172,13 +173,13 @@ function http(reading: Reading): Entries | string {
   ];
 }
 
-function switches(reading: Reading): Entries {
+function switches(reading: ServerReader): Entries {
   const { setting, notes } = reading;
   const enabled = setting.get("enabled");
   const isOff = enabled && "value" in enabled && enabled.value === false;
   const tools = setting.get("tools");
   const choice = tools instanceof Map ? tools : new Map<string, Setting>();
-  if (isTrue(tools) && !(tools instanceof Map)) notes.push("tools (not a map)");
+  if (isTruthy(tools) && !(tools instanceof Map)) notes.push("tools (not a map)");
   for (const key of choice.keys()) {
     if (key !== "include" && key !== "exclude") notes.push(`tools.${key} (no codex equivalent)`);
   }
@@ -194,7 +195,7 @@ const isEmpty = (value: TomlValue | undefined): boolean =>
   value === "" ||
   (value instanceof Map ? value.size : Array.isArray(value) && value.length) === 0;
 
-const isTrue = (setting: Setting | undefined): setting is Setting => {
+const isTruthy = (setting: Setting | undefined): setting is Setting => {
   if (setting === undefined) return false;
   if (Array.isArray(setting)) return setting.length > 0;
   if (setting instanceof Map) return setting.size > 0;
@@ -211,7 +212,7 @@ function textOf(setting: Setting | undefined): string {
 const reference = /\$\{([^}]+)\}/g;
 
 /** Inserts public values; unknown names stay, as in Hermes. A secret in plain text becomes a reference to its name again. */
-function opened(text: string, variables: Variables): string {
+function withPublicValues(text: string, variables: Variables): string {
   let result = text.replace(reference, (whole, name: string) => {
     const value = variables.get(name);
     return typeof value === "string" ? value : whole;
