@@ -8,7 +8,7 @@ import { oldFiles } from "./clawrium/read-fleet.js";
 const kept = [...oldFiles, "known_hosts", "keys"];
 
 /** Private and atomic; returns the path. */
-export function backUp(configDir: string, now: Date): string | undefined {
+export function backUpConfigDir(configDir: string, now: Date): string | undefined {
   const there = kept.filter((name) => existsSync(join(configDir, name)));
   if (there.length === 0) return undefined;
   const backups = openSubdirectory(configDir, "backups");

@@ -7,7 +7,7 @@ import { openSubdirectory } from "../../state/config-dir.js";
 import type { Store } from "../../state/store.js";
 import { providerTypes } from "../provider/types.js";
 import type { Session } from "../session.js";
-import { backUp } from "./backup.js";
+import { backUpConfigDir } from "./backup.js";
 import type { ConvertedFleet, ImportRow } from "./clawrium/conversion.js";
 import { convertFleet, keyFile } from "./clawrium/convert-fleet.js";
 import { readFleet } from "./clawrium/read-fleet.js";
@@ -64,7 +64,7 @@ export async function importClawrium(session: Session, options: ImportOptions): 
     return session.withFleetLock(async () => {
       const now = planImport(session, fleet, source);
       const hosts = contacted.filter(({ host }) => now.hosts.some(({ name }) => name === host.name));
-      const backup = source.resumed ?? backUp(session.configDir, session.now());
+      const backup = source.resumed ?? backUpConfigDir(session.configDir, session.now());
       await writeFleet(session, now, hosts, source);
       return { backup, hosts };
     });
