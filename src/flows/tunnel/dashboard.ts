@@ -22,7 +22,7 @@ import { commandFor } from "../../remote/stdin-script.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import { agentId, hostAndName } from "../../state/agents.js";
 import { LineReader } from "../../text/line-reader.js";
-import { leashOn } from "../agent/exec/leash.js";
+import { leashOn } from "../agent/exec/exec-leash.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
 import { type AgentTarget, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";

@@ -11,7 +11,7 @@ import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { type AgentTarget, resolve } from "../target.js";
-import { type Leash, leashOn, onLeash } from "./leash.js";
+import { type Leash, leashOn, onLeash } from "./exec-leash.js";
 
 export interface ExecOrder {
   /** One word is run by a shell, several are passed on unchanged. */

@@ -4,7 +4,7 @@ import type { Window } from "../../../remote/root-terminal.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
-import { onLeash } from "./leash.js";
+import { onLeash } from "./exec-leash.js";
 
 export interface Screen {
   window(): Window;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import library from "../../../../../src/flows/agent/exec/leash.sh?raw";
+import library from "../../../../../src/flows/agent/exec/exec-leash.sh?raw";
 import { letGo } from "../../../../../src/remote/leash.js";
 import beat from "../../../../../src/remote/leash.sh?raw";
 

@@ -9,7 +9,7 @@ import { newNonce } from "../../../remote/stdin-script.js";
 import type { Session } from "../../session.js";
 import { accountFault } from "../run-as-agent.js";
 import type { AgentTarget } from "../target.js";
-import library from "./leash.sh?raw";
+import library from "./exec-leash.sh?raw";
 
 /** The dead man's switch of everything that clm runs in the agents of one host. Set before the first command starts. */
 export interface Leash {
