@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { VERSION } from "../../version.js";
-import type { LoadedType } from "./check.js";
+import type { LoadedType } from "./checked-types.js";
 import type { ManifestText } from "./files.js";
 
 /** Put in by the build: a digest of the code. */

@@ -3,7 +3,7 @@ import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 import { own } from "../../text/own-property.js";
 import { cachedTypes } from "./cache.js";
-import type { LoadedType } from "./check.js";
+import type { LoadedType } from "./checked-types.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";
 import type { Manifest, Release } from "./manifest.js";
 import { noCapability } from "./no-capability.js";
@@ -15,7 +15,7 @@ const ours: ManifestText[] = Object.values(builtInTypes).map(({ manifest }) => (
 export async function loadTypes(configDir: string): Promise<LoadedType[]> {
   const texts = [...ours, ...overlaysIn(configDir)];
   // Loading the YAML parser and the schema takes a tenth of a second, and is needed only after a change.
-  return cachedTypes(configDir, texts, async () => (await import("./check.js")).checkedTypes(texts));
+  return cachedTypes(configDir, texts, async () => (await import("./checked-types.js")).checkedTypes(texts));
 }
 
 export const loadManifests = async (configDir: string): Promise<Manifest[]> =>

@@ -1,4 +1,4 @@
-import type { LoadedType } from "../../agents/manifest/check.js";
+import type { LoadedType } from "../../agents/manifest/checked-types.js";
 import { loadType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
 import { inRange } from "../../agents/manifest/versions.js";
 import { capabilitiesOf } from "../../agents/type.js";
