@@ -50,7 +50,7 @@ export class Board {
     const { mode, write, clean, paint, debug, now } = this.#options;
     const work: Work = { title, began: now(), doing: "", output: "" };
     this.#running.add(work);
-    if (mode === "lines") this.aside(() => write(`${clean(title)} ...\n`));
+    if (mode === "lines") this.writeAbove(() => write(`${clean(title)} ...\n`));
     if (mode === "live") this.#timer ??= setInterval(() => this.#tick(), frameMs).unref();
     if (mode === "lines") this.#timer ??= setInterval(() => this.#remind(), reminderMs).unref();
     return {
@@ -59,7 +59,7 @@ export class Board {
       },
       output: (line) => {
         work.output = line;
-        if (debug) this.aside(() => write(`${paint.dim(`  ${clean(line)}`)}\n`));
+        if (debug) this.writeAbove(() => write(`${paint.dim(`  ${clean(line)}`)}\n`));
       },
       done: (message) => this.#end(work, "done", message),
       fail: (message) => this.#end(work, "failed", message),
@@ -67,7 +67,7 @@ export class Board {
   }
 
   /** Lets something else write, with the live lines out of the way. */
-  aside(writeIt: () => void, endsLine = true): void {
+  writeAbove(writeIt: () => void, endsLine = true): void {
     const wasLive = this.#drawn > 0;
     this.#erase();
     writeIt();
@@ -93,7 +93,7 @@ export class Board {
 
   #remind(): void {
     const { write } = this.#options;
-    for (const work of this.#running) this.aside(() => write(`${this.#textOf(work)}\n`));
+    for (const work of this.#running) this.writeAbove(() => write(`${this.#textOf(work)}\n`));
     this.#stopWhenIdle();
   }
 
@@ -149,6 +149,6 @@ export class Board {
     const marks = unicode ? { done: "✔", failed: "✖" } : { done: "ok", failed: "failed" };
     const colour = result === "done" ? paint.green : paint.red;
     const text = clean(message ?? work.title) + this.#since(work);
-    this.aside(() => write(`${mode === "live" ? `${colour(marks[result])} ` : `${result}: `}${text}\n`));
+    this.writeAbove(() => write(`${mode === "live" ? `${colour(marks[result])} ` : `${result}: `}${text}\n`));
   }
 }

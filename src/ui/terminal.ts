@@ -103,7 +103,7 @@ export class Terminal implements Ui {
   data(value: unknown, write: (value: unknown) => string, stream: StreamName = "stdout"): Promise<void> | void {
     const text = write(redactedValue(value, this.redact));
     if (stream === "stdout") return this.#put(this.#results.flush() + text);
-    this.#board.aside(() => this.#options.stderr.write(text));
+    this.#board.writeAbove(() => this.#options.stderr.write(text));
   }
 
   handOut(secret: Secret, before = ""): void {
@@ -119,7 +119,7 @@ export class Terminal implements Ui {
 
   say(text: string): void {
     if (this.#deferred) this.#deferred.push(text);
-    else this.#board.aside(() => this.#options.stderr.write(`${this.redact(text)}\n`));
+    else this.#board.writeAbove(() => this.#options.stderr.write(`${this.redact(text)}\n`));
   }
 
   fault(fault: Fault): void {
@@ -130,7 +130,7 @@ export class Terminal implements Ui {
     if (!this.#options.flags.quiet) this.say(plain(text));
   }
 
-  aside(text: string): void {
+  hint(text: string): void {
     const { stdout, stderr, flags } = this.#options;
     if (flags.quiet || this.#unwatched) return;
     const line = this.paint.dim(plain(text));
@@ -219,7 +219,7 @@ export class Terminal implements Ui {
     this.#midLine = !ready.endsWith("\n");
     return new Promise((taken) => {
       const write = () => stdout.write(ready, () => taken());
-      if (stdout.isTTY) this.#board.aside(write, !this.#midLine);
+      if (stdout.isTTY) this.#board.writeAbove(write, !this.#midLine);
       else write();
     });
   }

@@ -43,7 +43,7 @@ export interface Ui {
   /** A remark to a person; not with --quiet. */
   note(text: string): void;
   /** A dim line between the lines of a result; not for programs. */
-  aside(text: string): void;
+  hint(text: string): void;
   warn(text: string): void;
   debug(text: string): void;
   progress(title: string): Progress;

@@ -18,7 +18,7 @@ export function answerPrinter({ ui, format }: Context) {
       if ("text" in piece) print(text.push(piece.text));
       else if (piece.status === "running") {
         const label = oneLine(piece.label);
-        ui.aside(`· ${oneLine(piece.tool)}${label ? `: ${label}` : ""}`);
+        ui.hint(`· ${oneLine(piece.tool)}${label ? `: ${label}` : ""}`);
       }
     },
     /** Ends the line, also of an answer that was interrupted. */

@@ -49,7 +49,7 @@ describe("on a terminal", () => {
     one.update("half");
     frame();
     expect(screen.lines()).toEqual(["⠹ one: half", "⠹ two"]);
-    b.aside(() => screen.write("a result\n"));
+    b.writeAbove(() => screen.write("a result\n"));
     expect(screen.lines()).toEqual(["a result", "⠹ one: half", "⠹ two"]);
     one.done();
     expect(screen.lines()).toEqual(["a result", "✔ one", "⠹ two"]);
@@ -107,10 +107,10 @@ describe("on a terminal", () => {
     const { board: b, screen } = board();
     b.start("work");
     frame();
-    b.aside(() => screen.write("half"), false);
+    b.writeAbove(() => screen.write("half"), false);
     frame();
     expect(screen.lines()).toEqual(["half"]);
-    b.aside(() => screen.write(" and half\n"));
+    b.writeAbove(() => screen.write(" and half\n"));
     frame();
     expect(screen.lines()).toEqual(["half and half", expect.stringContaining("work")]);
     b.pause();
