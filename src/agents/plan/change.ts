@@ -5,7 +5,7 @@ export type Difference = HostDifference | EntryDifference;
 
 const kinds = ["missing", "content", "restart", "override", "removed"] as const;
 
-/** A difference as the host reports it: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */
+/** A difference, worded by `differs` in remote/operations/library/*.sh: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */
 export class HostDifference {
   readonly kind: (typeof kinds)[number] | "attribute";
 

@@ -1,7 +1,7 @@
 import type { Secret } from "../../secret.js";
 import { nameHint, opaqueWord, replaceTokens, urlUserinfo } from "../../secret-shapes.js";
 import { lineDiff } from "../../text/line-diff.js";
-import { lineDigest } from "./differences.js";
+import { lineDigest } from "./changes-in.js";
 
 export interface ShownDiffOptions {
   /** Never shown, so that no guess can be tested against a fingerprint. */

@@ -58,7 +58,7 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
   const summary = `configure ${agent.name} on ${agent.host.name}`;
   const action = { verb: options.verb, target: hostAndName(agent), summary };
   if (!session.gate.dryRun) return flow(session, action, (phases) => applyIn(phases, session, prepared, options));
-  const { changesIn } = await import("../../agents/plan/differences.js");
+  const { changesIn } = await import("../../agents/plan/changes-in.js");
   const changes = changesIn(plan, await session.gate.compare(root, operationsOf(prepared, options)));
   return { record: desired.record, changes, proofs: [] };
 }
@@ -70,7 +70,7 @@ export async function applyIn(
   options: Omit<ApplyOptions, "verb">,
 ): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;
-  const { changesIn } = await import("../../agents/plan/differences.js");
+  const { changesIn } = await import("../../agents/plan/changes-in.js");
   await record("new secrets", () => storeSecrets(session, agent, options.secrets));
   const owned = ownedAfter(agent, plan);
   const begun = (await record("answers", () => recordAnswers(session, prepared, owned))) ?? agent.record;

@@ -1,6 +1,6 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
-import { type DetailOptions, withDetails } from "../../agents/plan/details.js";
-import { changesIn } from "../../agents/plan/differences.js";
+import { type DetailOptions, withDetails } from "../../agents/plan/change-details.js";
+import { changesIn } from "../../agents/plan/changes-in.js";
 import { type ManualDifference, orManualFix } from "../../agents/plan/manual-fix.js";
 import { installedOperations, planFor, recordedServiceState } from "../../agents/plan/plan.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";

@@ -1,7 +1,7 @@
 import type { AgentRuntime } from "../../../agents/agent-runtime.js";
 import type { Change } from "../../../agents/plan/change.js";
-import { withDetails } from "../../../agents/plan/details.js";
-import { changesIn } from "../../../agents/plan/differences.js";
+import { withDetails } from "../../../agents/plan/change-details.js";
+import { changesIn } from "../../../agents/plan/changes-in.js";
 import { orManualFix } from "../../../agents/plan/manual-fix.js";
 import { mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
 import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";

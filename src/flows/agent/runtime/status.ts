@@ -1,6 +1,6 @@
 import type { RuntimeReport } from "../../../agents/agent-runtime.js";
 import { type Check, fail, warn } from "../../../agents/check.js";
-import { changesIn } from "../../../agents/plan/differences.js";
+import { changesIn } from "../../../agents/plan/changes-in.js";
 import type { ManualDifference } from "../../../agents/plan/manual-fix.js";
 import type { Plan } from "../../../agents/plan/plan.js";
 import { type RuntimeType, runtimeTypeOf } from "../../../agents/plan/runtime.js";

@@ -2,7 +2,7 @@ import { Secret } from "../../secret.js";
 import { mayHoldSecret, mayNameSecret, nameHint, opaqueWord, replaceTokens, urlUserinfo } from "../../secret-shapes.js";
 import { lineDiff } from "../../text/line-diff.js";
 import { type Change, type Difference, type EntryDifference, fileId } from "./change.js";
-import { leavesIn, lineDigests } from "./differences.js";
+import { leavesIn, lineDigests } from "./changes-in.js";
 import type { Plan } from "./plan.js";
 import type { PlannedFile } from "./plan-files.js";
 import { shownDiff } from "./shown-diff.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Change, EntryDifference, fileId, HostDifference } from "../../../../src/agents/plan/change.js";
-import { withDetails } from "../../../../src/agents/plan/details.js";
+import { withDetails } from "../../../../src/agents/plan/change-details.js";
 import type { Plan } from "../../../../src/agents/plan/plan.js";
 import { Secret } from "../../../../src/secret.js";
 
