@@ -7,7 +7,7 @@ export interface ReadOptions {
   tooMuch: () => Error;
 }
 
-export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuch }: ReadOptions): Promise<Buffer> {
+export async function readAll(stream: Readable, { signal, maxBytes, tooMuch }: ReadOptions): Promise<Buffer> {
   const stop = () => stream.destroy();
   signal.addEventListener("abort", stop, { once: true });
   const chunks: Buffer[] = [];
@@ -16,7 +16,7 @@ export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuc
     for await (const chunk of stream) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;
-      if (length > most) throw tooMuch();
+      if (length > maxBytes) throw tooMuch();
       chunks.push(bytes);
     }
   } catch (error) {
