@@ -78,7 +78,7 @@ describe("a program with an HTTP health check", () => {
         health_path: "/ok",
       }),
     );
-    expect(stdout).toMatch(/^health +ok +\/ok gave 200$/m);
+    expect(stdout).toMatch(/^health +ok +\/ok returned 200$/m);
     expect(stdout).not.toMatch(/^(auth|chat|version)/m);
     expect(stderr).toContain("trial-1:program:bot is ready");
     expect(await ask(8700)).toBe("hello 12");
@@ -165,9 +165,9 @@ describe("a program with an HTTP health check", () => {
 
   it("that is not well is told with its reason, and is not ready", async () => {
     const { code, stderr } = await typed("agent", "configure", "bot", ...set({ health_path: "/other" }));
-    expect([code, stderr]).toEqual([1, expect.stringContaining("health: /other gave 503")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("health: /other returned 503")]);
     expect(await stateOf("bot")).toBe("validate");
-    expect(await ps("bot")).toMatchObject({ state: "failed", reason: expect.stringContaining("/other gave 503") });
+    expect(await ps("bot")).toMatchObject({ state: "failed", reason: expect.stringContaining("/other returned 503") });
     expect((await typed("agent", "restart", "bot")).code).toBe(8);
     await must("agent", "configure", "bot", ...set({ health_path: "/ok" }));
     expect(await stateOf("bot")).toBe("ready");

@@ -196,7 +196,7 @@ systemctl start ${unitOf(ada(5))}`,
     expect(told(ada(8))).toMatch(/^exposed: the API is open: /);
     for (const name of [ada(9), bob(9)])
       expect(told(name)).toBe("degraded: its provider cannot be reached from the host: nothing answers there");
-    expect(told(ada(10))).toBe("failed: /health gave no answer");
+    expect(told(ada(10))).toBe("failed: /health did not respond");
     expect(told(bob(10))).toMatch(/^failed: it refuses its own key: /);
     const others = [bob(1), bob(3), bob(5), bob(6), bob(7), bob(8)];
     expect(others.map(told)).toEqual(others.map(() => "running: null"));

@@ -34,13 +34,13 @@ const stateOf = async (name: string) => JSON.parse((await lab.must("agent", "sho
 
 /** For each switch of the stand-in: the first proof that fails, and its reason. */
 const switches: [words: string, id: string | RegExp, reason: RegExp][] = [
-  ["gate-open", "auth.no-key", /the API is open: .*no key gave 200/],
+  ["gate-open", "auth.no-key", /the API is open: .*no key returned 200/],
   ["port-taken", /^(port|unit|steady)$/, /another process on the host uses its port/],
   ["key-refused", "port", /nothing listens on port \d+; Hermes does not accept its API key/],
   ["dead-upstream", "chat", /API call failed after .*; the provider cannot be reached/],
   ["crash-loop", /^(unit|steady)$/, /restarted|auto-restart|failed/],
   ["bind-all", "port", /it listens on 0\.0\.0\.0:\d+, not only on loopback/],
-  ["no-health", "health", /\/health gave 503/],
+  ["no-health", "health", /\/health returned 503/],
 ];
 
 describe.each(versions)("validate of %s", (_about, name) => {

@@ -79,7 +79,7 @@ async function dashboardEndpoint(session: Session, target: AgentTarget): Promise
       }
       const { status, body } = await ask(page, { method: "GET", path: dashboard.page, signal });
       for await (const _ of body) break;
-      if (status !== 200) throw silent(target, `its page gave ${status}`);
+      if (status !== 200) throw silent(target, `its page returned ${status}`);
     } catch (error) {
       await serving.end();
       throw error;

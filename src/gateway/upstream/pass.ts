@@ -124,7 +124,8 @@ function startRequest(connection: PooledConnection, options: RequestOptions): Cl
 }
 
 const tooLong = (): Refusal => new Refusal(502, "answer_too_large", "The answer is too long.");
-const notAnAnswer = (why: string): Refusal => new Refusal(502, "upstream_error", `The agent gave no answer: ${why}.`);
+const notAnAnswer = (why: string): Refusal =>
+  new Refusal(502, "upstream_error", `The agent sent no final response: ${why}.`);
 
 function brokeOff(): Refusal {
   return new Refusal(502, "upstream_broke_off", "The connection to the agent ended in the middle of its answer.");

@@ -154,25 +154,25 @@ function judgePort(agent: ResolvedAgent, { listeners, strangers }: Observation):
 const holderText = ({ pid, user, command }: Process): string =>
   pid === 0 ? "it cannot be seen which" : `pid ${pid}, user ${user}, ${command || "?"}`;
 
-const gave = (status: number): string => (status === 0 ? "gave no answer" : `gave ${status}`);
+const statusText = (status: number): string => (status === 0 ? "did not respond" : `returned ${status}`);
 
 function judgeHealth(agent: ResolvedAgent, status: number): ProofVerdict {
   const health = fill(agent.manifest.api.health, agent.settings) ?? "";
-  return status === 200 ? ok(`${health} gave 200`) : fail(`${health} ${gave(status)}`, fixes(agent).journal);
+  return status === 200 ? ok(`${health} returned 200`) : fail(`${health} ${statusText(status)}`, fixes(agent).journal);
 }
 
 function judgeClosed(agent: ResolvedAgent, key: string, status: number): ProofVerdict {
   const { models } = agent.manifest.api;
-  if (status === 401) return ok(`${models} with ${key} gave 401`);
-  const said = `${models} with ${key} ${gave(status)}, and should give 401`;
+  if (status === 401) return ok(`${models} with ${key} returned 401`);
+  const said = `${models} with ${key} ${statusText(status)}, expected 401`;
   return fail(status === 200 ? `the API is open: ${said}` : said, fixes(agent).again);
 }
 
 function judgeOwnKey(agent: ResolvedAgent, status: number): ProofVerdict {
   const { models } = agent.manifest.api;
-  if (status === 200) return ok(`${models} with its own key gave 200`);
-  if (status === 401) return fail(`it refuses its own key: ${models} gave 401`, fixes(agent).again);
-  return fail(`${models} with its own key ${gave(status)}`, fixes(agent).journal);
+  if (status === 200) return ok(`${models} with its own key returned 200`);
+  if (status === 401) return fail(`it refuses its own key: ${models} returned 401`, fixes(agent).again);
+  return fail(`${models} with its own key ${statusText(status)}`, fixes(agent).journal);
 }
 
 export function judgeChat(
@@ -182,7 +182,7 @@ export function judgeChat(
 ): ProofVerdict {
   const unanswered = (reason: string): ProofVerdict =>
     fail(`no answer from the model: ${reason}`, `clm agent configure ${agent.ref} --stage providers`);
-  if (status === 0) return { ...unanswered("the agent gave no answer"), cause: "no-answer" };
+  if (status === 0) return { ...unanswered("the agent did not respond"), cause: "no-answer" };
   if (status !== 200) {
     const said = completionFrom(body);
     return unanswered(`HTTP ${status}${said ? `: ${brief(errorText(said) || body)}` : ""}`);

@@ -21,7 +21,7 @@ export type ProofCause =
   | "connecting"
   /** A channel was refused, and the agent does not try again. */
   | "refused"
-  /** The agent gave no answer at all. */
+  /** The agent did not respond at all. */
   | "no-answer";
 
 /** Proofs that depend on services outside of the agent: an agent that fails one of them may still be started. */

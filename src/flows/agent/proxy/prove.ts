@@ -51,7 +51,7 @@ export function notServing(agent: ResolvedAgent, proxy: AgentProxy, seen: ProxyO
   if (trouble) return trouble.with({ why: [...trouble.why, ...said] });
   const { health } = agent.manifest.proxy ?? {};
   return new Fault("check-failed", `the proxy of ${name} on ${host} does not serve`, {
-    why: seen.says?.authenticated === false ? "it reports that it is not logged in" : `${health} gave no answer`,
+    why: seen.says?.authenticated === false ? "it reports that it is not logged in" : `${health} did not respond`,
     next: [`clm agent proxy enable ${ref} --provider ${proxy.provider}`, fixes({ ...agent, unit: proxy.unit }).journal],
   });
 }

@@ -266,7 +266,7 @@ describe("a program, whose settings say what it serves", () => {
     if (!seen) throw new Error("it does not go to the end");
     const proofs = judge(programAgent({ command: "x", ...settings }), seen, { noChat: "program agents have no chat" });
     expect(Object.fromEntries(proofs.map(({ id, result }) => [id, result]))).toEqual(expected);
-    for (const { id, reason } of proofs) if (id === "health") expect(reason).toMatch(/^(\/ok gave|needs port)/);
+    for (const { id, reason } of proofs) if (id === "health") expect(reason).toMatch(/^(\/ok returned|needs port)/);
   });
 
   it("is missing with its account", () => {
