@@ -64,7 +64,7 @@ describe.each(versions)("validate of %s", (_about, name) => {
     const { code, failed } = await validate(name);
     await inHost(host, `mv ${release}.own ${release}`);
     expect([code, failed.map(({ id }) => id)]).toEqual([1, ["version"]]);
-    expect(failed[0]?.reason).toMatch(/it says 'Hermes Agent v0\.99\.0 \(.*and should say 'Hermes Agent v/);
+    expect(failed[0]?.reason).toMatch(/it reports version 'Hermes Agent v0\.99\.0 \(.*, expected 'Hermes Agent v/);
     // It was not run: that would have written this file.
     expect(await inHost(host, `ls /home/${name}/.hermes/.update_check 2>/dev/null || echo none`)).toBe("none\n");
   });

@@ -83,8 +83,8 @@ function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observati
   const wanted = versionLine(agent);
   if (!account) return fail(`there is no user ${agent.user} on the host`, install);
   if (saysVersion(agent, version)) return ok(version);
-  if (version === "") return fail(`${agent.paths.launcher} does not tell its version`, install);
-  return fail(`it says '${brief(version)}' and should say '${wanted}'`, install);
+  if (version === "") return fail(`cannot read the version from ${agent.paths.launcher}`, install);
+  return fail(`it reports version '${brief(version)}', expected '${wanted}'`, install);
 }
 
 function judgeFiles(agent: ResolvedAgent, { files }: Observation): ProofVerdict {

@@ -50,7 +50,7 @@ function objectionTo(resolved: ResolvedAgent, { version, commit }: Release): Fau
   if (version === "") return new Fault("remote-failed", `the installer succeeded but left no working ${launcher}`);
   const isNotPinned = (why: string[]) => new Fault("integrity", "the installed release is not the pinned one", { why });
   if (!saysVersion(resolved, version))
-    return isNotPinned([`it says '${version}'`, `it should say '${versionLine(resolved)}'`]);
+    return isNotPinned([`it reports version '${version}', expected '${versionLine(resolved)}'`]);
   const pinned = resolved.release.commit;
   if (pinned === undefined || commit === pinned) return undefined;
   return isNotPinned([commit ? `${code} is at commit ${commit}` : `${code} is at no commit`, `${pinned} was pinned`]);
