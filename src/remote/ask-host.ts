@@ -6,7 +6,7 @@ import { commandFor } from "./stdin-script.js";
 
 export interface HostQuery {
   host: string;
-  /** The end of "HOST could not tell …": `how its agents are`. */
+  /** The end of "HOST could not report …": `the status of its agents`. */
   what: string;
   /** For the script's stdin; the only way for a secret. */
   stdin?: string;
@@ -66,11 +66,14 @@ export async function askHostPartially(root: Shell, script: string, asking: Host
 
 function flooded({ host, what }: HostQuery): Fault {
   const { message } = tooLarge(defaultMaxBytes, "");
-  return new Fault("remote-failed", `${host} could not tell ${what}`, { why: message, next: `clm host check ${host}` });
+  return new Fault("remote-failed", `${host} could not report ${what}`, {
+    why: message,
+    next: `clm host check ${host}`,
+  });
 }
 
 const brokeOff = ({ host, what }: HostQuery, stderr: string, code: number | null): Fault =>
-  new Fault("remote-failed", `${host} could not tell ${what}`, {
+  new Fault("remote-failed", `${host} could not report ${what}`, {
     why: lastLines(stderr, 3, `its script ended with ${code}`).join(" "),
     next: `clm host check ${host}`,
   });

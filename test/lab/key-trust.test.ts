@@ -127,7 +127,7 @@ it("a connection that a squatter keeps is detected after the agent has its port 
   const connection = await connectTo(home, host);
   const signal = new AbortController().signal;
   const look = async () => {
-    const asking = { host, what: "who holds the port", timeout: 30_000, signal };
+    const asking = { host, what: "which process holds the port", timeout: 30_000, signal };
     return portOwnerFault(
       agent,
       await askHost(connection.as("root"), portOwnerScript(agent), asking, parseObservation),

@@ -18,7 +18,7 @@ export function observe(
 ): Promise<Observation> {
   const asking = {
     host: agent.host,
-    what: `how ${agent.name} is`,
+    what: `the status of ${agent.name}`,
     stdin: `${key.reveal()}\n`,
     timeout: probeTimeout + (options.chat ? chatTimeout : 0),
     signal,

@@ -15,7 +15,7 @@ import { resolve } from "./target.js";
 export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<StatusObservation["strays"]> {
   const { user, unit } = agent.record;
   const proxy = await proxyUnitOf(session, agent);
-  const asking = { host: agent.host.name, what: `what ${user} runs`, timeout: 30_000, signal: session.signal };
+  const asking = { host: agent.host.name, what: `the processes of ${user}`, timeout: 30_000, signal: session.signal };
   const { count, first } = await askHost(root, straysScript(user, [unit, ...proxy]), asking, straysFrom);
   return { count, first: first.map((each) => ({ ...each, command: session.ui.redact(each.command) })) };
 }

@@ -64,7 +64,12 @@ export async function verifiedEndpoint<T>(
   const resolved = await resolve(session, agent);
   const { name, unit, port, faultOf, found } = portOf(resolved);
   const connection = await waitFor(connecting, { signal });
-  const asking = { host: resolved.host, what: `who holds the port of ${name}`, timeout: probeTimeout, signal };
+  const asking = {
+    host: resolved.host,
+    what: `which process holds the port of ${name}`,
+    timeout: probeTimeout,
+    signal,
+  };
   const script = portOwnerScript({ ...resolved, unit, port });
   const probe = async () => {
     const fault = faultOf(await askHost(await rootShellOf(connection), script, asking, parseObservation));

@@ -42,7 +42,7 @@ async function compareOn(session: Session, host: Host, agents: Agent[], salt: st
     ]);
     const { text, fault } = await askHostPartially(root, driftScript(targets), {
       host: host.name,
-      what: "how its agents are",
+      what: "the status of its agents",
       timeout: probeTimeout,
       signal: session.signal,
     });

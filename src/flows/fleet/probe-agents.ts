@@ -147,7 +147,7 @@ class HostProbe {
   async ask(root: Shell, script: string, count: number, { stdin = "", timeout = this.left() } = {}): Promise<Answers> {
     if (count === 0) return { observations: [] };
     const { signal } = this.session;
-    const asking = { host: this.host.name, what: "how its agents are", stdin, timeout, signal };
+    const asking = { host: this.host.name, what: "the status of its agents", stdin, timeout, signal };
     const { text, fault } = await askHostPartially(root, script, asking);
     const observations = parseStatusObservations(text, count);
     const late = isFault(fault, "remote-timeout");

@@ -60,7 +60,7 @@ async function dashboardEndpoint(session: Session, target: AgentTarget): Promise
   return withProgress(ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
     const connection = await pool.connect(agent.host);
     const root = connection.as("root");
-    const asking = { host: resolved.host, what: "who listens there", timeout: 30_000, signal };
+    const asking = { host: resolved.host, what: "which processes listen on its ports", timeout: 30_000, signal };
     const probe = (script: string) => askHost(root, script, asking, parseObservation);
     const port = await freePort(session, target, dashboard, await probe(roomScript(resolved)));
     const onLine = (line: string) => progress.output(line);

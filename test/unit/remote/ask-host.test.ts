@@ -7,7 +7,7 @@ const { shells, close } = localShells();
 afterAll(close);
 
 describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => {
-  const asking = { host: "wolf-i", what: "how it is", timeout: 10_000, signal: new AbortController().signal };
+  const asking = { host: "wolf-i", what: "its status", timeout: 10_000, signal: new AbortController().signal };
   const read = (text: string) => /^end=(.*)$/m.exec(text)?.[1];
 
   it("gets its stdin, and its answer is parsed", async () => {
@@ -19,7 +19,7 @@ describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => 
     const script = "echo a=1; for line in 1 2 3 4; do echo $line >&2; done; exit 3\n";
     await expect(askHost(shell, script, asking, read)).rejects.toMatchObject({
       fault: "remote-failed",
-      message: "wolf-i could not tell how it is",
+      message: "wolf-i could not report its status",
       why: ["2 3 4"],
       next: ["clm host check wolf-i"],
     });

@@ -75,7 +75,7 @@ async function ending(work: Promise<unknown>): Promise<{ fault: string } | undef
 
 const asking = (signal = new AbortController().signal) => ({
   host: "h",
-  what: "how it is",
+  what: "its status",
   timeout: timeout,
   signal,
 });

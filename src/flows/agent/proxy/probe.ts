@@ -21,7 +21,7 @@ export async function probeProxy(
   type: ProxyType,
   sight: ProxyProbeOptions,
 ): Promise<ProxyObservation> {
-  const asking = { host: agent.host, what: `how the proxy of ${agent.name} is`, timeout: probeTimeout, signal };
+  const asking = { host: agent.host, what: `the status of the proxy of ${agent.name}`, timeout: probeTimeout, signal };
   const script = proxyScript(agent, type, sight);
   const { words, logins, ...seen } = await askHost(root, script, asking, parseProxyObservation(type));
   // Both are output of the agent's program.

@@ -42,7 +42,7 @@ export async function mustBeUp(session: Session, { agent, resolved }: AgentTarge
   const connection = await session.pool.connect(agent.host);
   const asking = {
     host: resolved.host,
-    what: `whether ${agent.name} runs`,
+    what: `whether ${agent.name} is running`,
     timeout: lookTimeout,
     signal: session.signal,
   };

@@ -34,7 +34,7 @@ export function observeImported(
     "probe_env",
     versionCall(agent),
   ]);
-  const query = { host: agent.host, what: `how ${agent.name} is`, timeout: 90_000, signal };
+  const query = { host: agent.host, what: `the status of ${agent.name}`, timeout: 90_000, signal };
   return askHost(root, script, query, importedStateFrom);
 }
 
