@@ -40,7 +40,7 @@ look_dir() {
   if [ -L "$path" ]; then
     differs 'a symbolic link is in the way'
   elif [ -d "$path" ]; then
-    look_at_owner_and_mode
+    compare_owner_and_mode
   elif [ -e "$path" ]; then
     differs 'something else is in the way'
   else
@@ -82,9 +82,9 @@ look_file() {
   elif [ ! -f "$path" ]; then
     differs "not a regular file${seed:+ is in the way}"
   else
-    look_at_owner_and_mode
+    compare_owner_and_mode
     kept=$seed
-    if [ -n "$kept" ] || has_wished_content; then restarts=''; else differs content; fi
+    if [ -n "$kept" ] || has_desired_content; then restarts=''; else differs content; fi
   fi
   for leftover in "$temp".*; do
     [ ! -f "$leftover" ] || differs 'a leftover of an interrupted run'
@@ -94,7 +94,7 @@ look_file() {
 }
 
 # Without a digest in the list, as after a change, reads this file alone.
-has_wished_content() {
+has_desired_content() {
   [ "$is_size" = "$size" ] || return 1
   if [ "$phase" = look ]; then
     case $digests in
@@ -106,7 +106,7 @@ has_wished_content() {
 }
 
 change_file() {
-  [ -n "$kept" ] || has_content || fail 'it changed after it was looked at'
+  [ -n "$kept" ] || has_content || fail 'it changed while clm was comparing it'
   case $seed,$differences in seed,*'in the way') fail "$differences" ;; esac
   find_keeper
   [ -d "$above/" ] || fail "there is no directory $above"
@@ -126,7 +126,7 @@ change_file() {
     with_rights dd if="$path" of="$temp" bs=65536 conv=fsync status=none || exit
   else
     receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
-    [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content did not arrive whole'
+    [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content arrived incomplete'
   fi
   with_rights chown -h "$owner:$group" "$temp" &&
     with_rights chmod "$mode" "$temp" || exit

@@ -10,7 +10,7 @@ identify() {
   known=${uid:+$1}
 }
 
-look_at_owner_and_mode() {
+compare_owner_and_mode() {
   case $phase,$stats in
     look,*"$newline$path "*) is=${stats##*"$newline$path "} is=${is%%"$newline"*} ;;
     *) is=$(stat -c %u:%U:%g:%G:%a:%s -- "$path" 2>/dev/null) ;;

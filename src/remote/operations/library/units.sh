@@ -135,7 +135,7 @@ remove_overrides() {
 $overrides
 END
   read_overrides
-  [ -z "$overrides" ] || fail "it cannot be taken away: $overrides"
+  [ -z "$overrides" ] || fail "cannot remove the overrides: $overrides"
   overrides=removed
 }
 

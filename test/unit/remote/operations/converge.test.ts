@@ -162,7 +162,7 @@ describe.each(shells)("converge under $name", (shell) => {
         return true;
       },
     });
-    expect(report.failed?.why).toBe("it changed after it was looked at");
+    expect(report.failed?.why).toBe("it changed while clm was comparing it");
     expect(readFileSync(`${root}/a`, "utf8")).toBe("other");
     expect((await apply(list)).changed).toBe(2);
   });
@@ -230,7 +230,7 @@ describe.each(shells)("converge under $name", (shell) => {
       return process;
     });
     const report = await converge(short, [note("old", content), note("f", content)], { mode: "apply" });
-    expect([statuses(report), report.failed?.why]).toEqual([["failed", "skipped"], "the content did not arrive whole"]);
+    expect([statuses(report), report.failed?.why]).toEqual([["failed", "skipped"], "the content arrived incomplete"]);
     expect(readFileSync(`${root}/old`, "utf8")).toBe("old");
     expect(readdirSync(root)).toEqual(["old"]);
   });
