@@ -115,10 +115,10 @@ const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --leve
 
 function judgeMemory({ resolved: agent, observation, symptoms, clock, now }: ExamineInput): Verdict {
   const fix = `clm host check ${agent.host}`;
-  if (observation.basics.unit.Result === "oom-kill") return fail("the system ended it for want of memory", fix);
-  if (symptoms.outOfMemory === undefined) return ok("was not ended for want of memory");
+  if (observation.basics.unit.Result === "oom-kill") return fail("the system killed it: out of memory", fix);
+  if (symptoms.outOfMemory === undefined) return ok("no out-of-memory kill");
   const ago = span(Math.max(0, now / 1000 + (clock?.ahead ?? 0) - symptoms.outOfMemory / 1000));
-  return warn(`the system ended it or a process of it for want of memory ${ago} ago`, fix);
+  return warn(`the system killed it or one of its processes ${ago} ago: out of memory`, fix);
 }
 
 /** An agent cannot do without its own provider; without the others it can, for a while. */
@@ -163,18 +163,18 @@ function judgeConnections({ resolved: agent, observation: { basics: seen } }: Ex
 const judgeAnswer = ({ resolved: { ref }, unanswered }: ExamineInput): Verdict | undefined =>
   unanswered ? fail(unanswered, `clm agent configure ${ref} --stage validate`) : undefined;
 
-const megabyte = 1024;
+const kilobytesPerMegabyte = 1024;
 
 function judgeDisk({ resolved: agent, observation: { full, space } }: ExamineInput): Verdict {
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
   if (full === "inodes") return fail("its disk has no inodes left", fix);
   if (full === "blocks") return fail("its disk is full", fix);
   if (!space) return skipped("could not be seen");
-  const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
-  if (space.free < 200 * megabyte) return fail(seen, fix);
+  const seen = `${Math.floor(space.free / kilobytesPerMegabyte)} MB free in its home directory`;
+  if (space.free < 200 * kilobytesPerMegabyte) return fail(seen, fix);
   if (space.inodes > 0 && space.freeInodes < space.inodes / 100)
-    return warn(`${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix);
-  return space.free < 1024 * megabyte ? warn(seen, fix) : ok(seen);
+    return warn(`${space.freeInodes} of ${space.inodes} inodes left in its home directory`, fix);
+  return space.free < 1024 * kilobytesPerMegabyte ? warn(seen, fix) : ok(seen);
 }
 
 /** Seconds a clock may be wrong before services notice, and before they refuse. */
@@ -194,7 +194,7 @@ function judgeClock({ resolved: agent, clock }: ExamineInput): Verdict | undefin
 /** The last line of level ERROR, for an hour; a line with a known cause has a check of its own. */
 function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Verdict {
   const last = symptoms.words.findLast(({ level, text }) => level === "error" && !logCauseOf(agent, [text]));
-  if (!last) return ok("none since its start that is not known");
+  if (!last) return ok("no unexplained error since it started");
   const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
   const reason = `${span(ago)} ago: ${brief(last.text)}`;
   return ago > 3600 ? ok(reason) : warn(reason, logsOf(agent));
