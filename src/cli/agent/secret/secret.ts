@@ -1,7 +1,7 @@
 import { dotenvFile } from "../../../agents/files/dotenv.js";
 import { useOf } from "../../../agents/manifest/secret-names.js";
 import { Fault } from "../../../errors.js";
-import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
+import { mustBeUserVariable, remarksOn } from "../../../flows/agent/secret/allowed.js";
 import { changeSecrets, type SecretChange, type SecretResult } from "../../../flows/agent/secret/change.js";
 import { secretsIn } from "../../../flows/agent/secret/env-file.js";
 import { type AgentTarget, targetOf } from "../../../flows/agent/target.js";
@@ -20,7 +20,7 @@ import type * as declared from "./commands.js";
 export const set: Handler<typeof declared.set> = async ({ args: { name, key }, options }, clm) => {
   const source = sourceOf(options.from, options.stdin);
   await changeAndPrint(clm, name, options.apply, async (session, target) => {
-    mustBeFree(session, target, key);
+    mustBeUserVariable(session, target, key);
     const value = await secretFrom(session, source, { what: `the value of ${key}`, flag: "--from env:VARIABLE" });
     const values = new Map([[key, value]]);
     // Throws now, and not when it is applied, if .env cannot contain the value.
@@ -39,7 +39,7 @@ function sourceOf(from: string | undefined, stdin: boolean): SecretSource {
 
 export const remove: Handler<typeof declared.remove> = ({ args: { name, key }, options }, clm) =>
   changeAndPrint(clm, name, options.apply, (session, target) => {
-    mustBeFree(session, target, key);
+    mustBeUserVariable(session, target, key);
     const { agent } = target;
     const names = session.secrets.names(secretOwner(agent));
     if (!names.includes(key)) {
@@ -65,7 +65,7 @@ const importFile: Handler<typeof declared.importFile> = async ({ args: { name },
     const values = secretsIn(file, await fileFrom(session, file));
     for (const value of values.values()) ui.hide(value);
     if (values.size === 0) throw new Fault("bad-input", `${file} contains no secrets`);
-    for (const key of values.keys()) mustBeFree(session, target, key);
+    for (const key of values.keys()) mustBeUserVariable(session, target, key);
     dotenvFile(values);
     const { stripped, texts } = remarksOn(target, values.keys());
     for (const text of texts) ui.warn(text);

@@ -8,7 +8,7 @@ import type { Session } from "../../session.js";
 import type { AgentTarget } from "../target.js";
 
 /** Refuses a name that clm sets, and names the command that changes it. */
-export function mustBeFree(session: Session, { agent, resolved }: AgentTarget, name: string): void {
+export function mustBeUserVariable(session: Session, { agent, resolved }: AgentTarget, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
     // The text after the = may be the secret itself.
     throw new Fault("bad-input", `Invalid secret key '${name.replace(/=.*$/s, "=…")}'`, {
@@ -20,7 +20,7 @@ export function mustBeFree(session: Session, { agent, resolved }: AgentTarget, n
     ownedNames(agent.record).env?.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
   const refusal = refusalFor(use, agent.ref, isApiKey(resolved, name), rendered === true);
   if (!refusal) return;
-  throw new Fault("bad-input", `${name} is not set by hand`, { ...refusal, data: { name } });
+  throw new Fault("bad-input", `${name} cannot be set: clm manages it`, { ...refusal, data: { name } });
 }
 
 /** The API key, under its name in secrets.json, during a rotation, or on the host. */
