@@ -266,7 +266,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     const { code, stderr } = await runtime([name, "codex", "--permissions", "read-only"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/config\.toml:2:\d+/);
-    expect(stderr).toContain("undone: give Codex its files");
+    expect(stderr).toContain("undone: write the files of Codex");
     expect(await files()).toBe(before);
     expect(recorded(name)?.permissions).toBe(":workspace");
     await give(host, name, toml, good);

@@ -45,7 +45,7 @@ import {
 export interface EnableOptions {
   name: string;
   home?: "shared" | "own" | undefined;
-  /** A word for a permission profile, or its name. */
+  /** A permission profile: its short name or full name. */
   permissions?: string | undefined;
   /** Copy the agent's memory to the runtime; asked when undefined. */
   mirror?: boolean | undefined;
@@ -70,7 +70,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
     const { title } = type;
     const version = options.install && (options.install.version ?? type.default);
     if (version) mustBePinned(type, version);
-    const before = await check(session, `look at ${ref}`, () => runtimeTarget(session, full, options));
+    const before = await check(session, `read the state of ${ref}`, () => runtimeTarget(session, full, options));
     const { agent, runtime } = before;
     mustNotBeStopped(agent);
     const asked = await desireFor(before, draftFor(before, options));
@@ -122,7 +122,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
         await executor.converge(root, await filesBefore(target, plan));
         return installing && hadProgram ? undefined : restoreAgent(target, executor, installs);
       };
-      const given = await change(`give ${title} its files`, { root, operations }, { undo });
+      const given = await change(`write the files of ${title}`, { root, operations }, { undo });
       const accepted = await prove(`check that ${title} accepts them`, () => acceptance(target, desired, plan));
       const applied = await change(
         `switch ${agent.name} to ${title}`,
