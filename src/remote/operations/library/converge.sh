@@ -65,7 +65,7 @@ op() {
 }
 
 look() {
-  differences='' wants='' note=''
+  differences='' wants='' note='' blocker=''
   "look_$kind" "$@"
 }
 
@@ -104,6 +104,12 @@ prove() {
 
 differs() {
   differences=$differences${differences:+$tab}$*
+}
+
+# A difference that no change removes.
+blocked() {
+  blocker=$*
+  differs "$@"
 }
 
 # A difference that exists before every change and cannot be seen after it: a command to run.

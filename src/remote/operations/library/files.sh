@@ -38,18 +38,18 @@ bounded_digests() {
 look_dir() {
   path=$1 owner=$2 group=$3 mode=$4
   if [ -L "$path" ]; then
-    differs 'a symbolic link is in the way'
+    blocked 'a symbolic link is in the way'
   elif [ -d "$path" ]; then
     compare_owner_and_mode
   elif [ -e "$path" ]; then
-    differs 'something else is in the way'
+    blocked 'something else is in the way'
   else
     differs missing
   fi
 }
 
 change_dir() {
-  case $differences in *'in the way') fail "$differences" ;; esac
+  [ -z "$blocker" ] || fail "$blocker"
   find_keeper
   check_owner
   [ -d "$path" ] || with_rights mkdir -m 0700 -- "$path" || exit
@@ -73,14 +73,18 @@ give_dir() (
 look_file() {
   path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6 seed=$8 restarts=$9
   temp=${path%/*}/.clm-$7 kept=''
-  if [ -L "$path" ]; then
-    differs "a symbolic link${seed:+ is in the way}"
+  if [ -n "$seed" ] && [ -L "$path" ]; then
+    blocked 'a symbolic link is in the way'
+  elif [ -L "$path" ]; then
+    differs 'a symbolic link'
   elif [ -d "$path" ]; then
-    differs 'a directory is in the way'
+    blocked 'a directory is in the way'
   elif [ ! -e "$path" ]; then
     differs missing
+  elif [ -n "$seed" ] && [ ! -f "$path" ]; then
+    blocked 'not a regular file is in the way'
   elif [ ! -f "$path" ]; then
-    differs "not a regular file${seed:+ is in the way}"
+    differs 'not a regular file'
   else
     compare_owner_and_mode
     kept=$seed
@@ -107,7 +111,7 @@ has_desired_content() {
 
 change_file() {
   [ -n "$kept" ] || has_content || fail 'it changed while clm was comparing it'
-  case $seed,$differences in seed,*'in the way') fail "$differences" ;; esac
+  [ -z "$blocker" ] || fail "$blocker"
   find_keeper
   [ -d "$above/" ] || fail "there is no directory $above"
   check_owner
