@@ -154,7 +154,7 @@ describe("things that clm did not make", () => {
   it("a group of that name is not used", async () => {
     const { code, stdout, stderr } = await untouched("groupadd --system ada", "groupdel ada");
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^user +fail/m)]);
-    expect(stderr).toContain("there is a group called ada on the host; nobody is in it");
+    expect(stderr).toContain("there is a group called ada on the host; it has no members");
     expect(stderr).toContain("next: sudo groupdel ada");
     const audio = await install("audio");
     expect([audio.code, audio.stderr]).toEqual([1, expect.stringContaining("there is a group called audio")]);

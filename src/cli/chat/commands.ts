@@ -6,7 +6,7 @@ export const chat = command({
   summary: "chat with an agent",
   description: `Calls the agent's own API through the SSH connection: no port is opened on this machine or on the
 host. The key is sent only after the host has confirmed that the agent's own process holds the port. The answer is
-printed as it arrives, together with the tools the agent uses. When the model gives no answer, clm reports an error
+printed as it arrives, together with the tools the agent uses. When the model does not answer, clm reports an error
 (exit code 16) instead of printing an empty one.
 
 On a terminal this is a conversation: /reset starts a new one, /session prints its id, /exit or Ctrl-D leaves, and

@@ -95,7 +95,7 @@ async function undone(session: Session, handoff: Handoff, error: unknown): Promi
     await forget(session, handoff, AbortSignal.timeout(timeout));
     if (error instanceof Fault && error.fault !== "interrupted") error.why.push("nothing of it is left on the target");
   } catch (trouble) {
-    session.ui.warn(`what was begun on ${handoff.to.agent} could not be taken away: ${asFault(trouble).message}`);
+    session.ui.warn(`what was begun on ${handoff.to.agent} could not be removed: ${asFault(trouble).message}`);
     if (error instanceof Fault) error.next.push(`clm handoff --abandon ${handoff.id}`);
   }
   return error;

@@ -78,7 +78,7 @@ export function judgeCodexLogin({ resolved: agent, report }: Pick<PreflightInput
   const { account, settings, server_fault } = report;
   if (refusalIn(report) !== undefined) return skipped("needs settings");
   const trouble = server_fault ?? faultIn(account);
-  if (trouble !== undefined) return fail(`its app-server does not tell: ${trouble}`);
+  if (trouble !== undefined) return fail(`its app-server does not report: ${trouble}`);
   const { kind, needed = true } = account && "needed" in account ? account : {};
   if (kind) return ok(`Codex is logged in (${kind})`);
   if (needed) return fail("Codex is not logged in", loginOf(agent));

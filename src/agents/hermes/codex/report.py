@@ -283,7 +283,7 @@ class Server:
         elif message.get("method") == "configWarning":
             self.warnings.append({"summary": str(params.get("summary"))[:WHY], "details": str(params.get("details") or "")[:WHY]})
         elif "method" in message and "id" in message:
-            self.tell({"id": message["id"], "error": {"code": -32601, "message": "nobody is there to answer"}})
+            self.tell({"id": message["id"], "error": {"code": -32601, "message": "there is no client to answer"}})
         return message
 
     def ask(self, method, params, seconds):

@@ -6,7 +6,7 @@ import type { ProofVerdict } from "./proof.js";
 
 /** Processes of the agent have no port that other machines can reach, unless a channel is configured to. */
 export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observation): ProofVerdict {
-  if (!openPorts) return skipped(unit.MainPID && unit.MainPID !== "0" ? "was not looked at" : "needs unit");
+  if (!openPorts) return skipped(unit.MainPID && unit.MainPID !== "0" ? "was not checked" : "needs unit");
   // Its own port, if any, is judged by the proof `port`.
   const others = openPorts.filter(({ port }) => port !== agent.port || agent.serves === "none");
   const unasked = others.filter((open) => !wasAsked(agent, open));

@@ -90,7 +90,7 @@ function refusal(agent: Agent, file: MemoryFile, result: string, detail: string)
       next: "the same command again",
     });
   }
-  return new Fault("connection-lost", `${file.name} did not arrive whole on ${host.name}`, {
+  return new Fault("connection-lost", `${file.name} arrived incomplete on ${host.name}`, {
     why: "nothing was changed",
   });
 }

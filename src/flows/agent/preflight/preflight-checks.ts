@@ -61,7 +61,7 @@ function judgeUser(
     return group === "used"
       ? fail(what, rename)
       : // Probably left of a removed account, but the user has to decide.
-        fail(`${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
+        fail(`${what}; it has no members, and clm cannot determine its owner`, `sudo groupdel ${user}`);
   }
   if (homeThere) return fail(`there is no account ${user}, but ${paths.home} exists`, rename);
   return ok(`${user} is free`);

@@ -20,7 +20,7 @@ export async function ownAccountExists(session: Session, connection: Connection,
   const options = { timeout: 30_000, signal: session.signal };
   const { stdout, stderr, code } = await run(connection.as("root"), command, options);
   if (code !== 0) {
-    const what = `${host} could not tell whose the account ${user} is; nothing was removed`;
+    const what = `${host} could not report the owner of the account ${user}; nothing was removed`;
     throw new Fault("remote-failed", what, { why: stderr.trim(), next: `clm host check ${host}` });
   }
   const observation = parseAccount(stdout);

@@ -123,7 +123,7 @@ const failuresIn = ({ results }: Report): string[] =>
 async function orphanedHome({ signal }: Session, root: Shell, { record: { home, user } }: Agent): Promise<string[]> {
   const { code } = await run(root, sh`test -e ${home}`, { timeout: 30_000, signal });
   return code === 0
-    ? [`${home}, with its keys: its account ${user} was gone before; look at it and remove it by hand`]
+    ? [`${home}, with its keys: its account ${user} was gone before; check it and remove it by hand`]
     : [];
 }
 

@@ -43,7 +43,7 @@ export async function handToChannel(
   const target = await targetOf(session, word);
   mustHaveChannel(target, channel);
   const { agent } = target;
-  const before = await check(session, `look at the session of ${agent.name}`, async () => {
+  const before = await check(session, `read the session of ${agent.name}`, async () => {
     await mustBeUp(session, target);
     return readState(session, target, id);
   });

@@ -39,7 +39,7 @@ export function differences(agent: ResolvedAgent, state: ImportedState, expected
     differ("hardening", `${unit} lacks sandbox directives: ${missingDirectives(state.unit)}`);
   }
   if (!saysVersion(agent, state.version)) {
-    const said = state.version === "" ? "it reports no version" : `it says '${state.version.slice(0, 120)}'`;
+    const said = state.version === "" ? "it reports no version" : `it reports '${state.version.slice(0, 120)}'`;
     differ("version", `${said}; ${manifest.type} ${version} is recorded`, install);
   }
   if (state.env === "") differ("env", `${agent.paths.env} is missing`);
