@@ -1,4 +1,6 @@
+import { hostNameFrom } from "../../../src/names.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
+import type { Host } from "../../../src/state/hosts.js";
 
 /** The record of a newly installed agent, with the changes that a test needs. */
 export const sampleAgent = (name: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
@@ -11,4 +13,14 @@ export const sampleAgent = (name: string, more: Partial<AgentRecord> = {}): Agen
   port: 8642,
   onboarding: { state: "providers", stages: {} },
   ...more,
+});
+
+/** A host without agents. */
+export const sampleHost = (name: string): Host => ({
+  name: hostNameFrom(name),
+  address: "192.0.2.1",
+  labels: {},
+  added_at: "",
+  agents: {},
+  sudo: "passwordless",
 });

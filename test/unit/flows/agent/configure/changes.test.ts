@@ -2,19 +2,12 @@ import { describe, expect, it } from "vitest";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { draftOf, noAnswers, noChanges, type PartAnswers } from "../../../../../src/flows/agent/configure/changes.js";
-import { agentNameFrom, hostNameFrom } from "../../../../../src/names.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
+import { agentNameFrom } from "../../../../../src/names.js";
+import { sampleAgent, sampleHost } from "../../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const record = { ...sampleAgent("wolf"), mcp: { mine: { server: { command: "x" } } } };
-const host = {
-  name: hostNameFrom("den"),
-  address: "192.0.2.1",
-  labels: {},
-  added_at: "",
-  agents: {},
-  sudo: "passwordless" as const,
-};
+const host = sampleHost("den");
 const agent = resolvedAgent(manifest, { name: agentNameFrom("wolf"), ref: "wolf", host, record });
 const draft = (mine: Partial<PartAnswers>) =>
   draftOf(agent, { providers: {} }, record, { ...noChanges(), mcp: { mine: { ...noAnswers(), ...mine } } });

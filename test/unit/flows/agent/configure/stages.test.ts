@@ -6,10 +6,10 @@ import { type Changes, draftOf, noChanges } from "../../../../../src/flows/agent
 import { stageResults, stagesTo, withStages } from "../../../../../src/flows/agent/configure/stages.js";
 import { interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";
-import { agentNameFrom, hostNameFrom } from "../../../../../src/names.js";
+import { agentNameFrom } from "../../../../../src/names.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
 import { manifest as program, sampleProgram } from "../../../agents/program/program-agent.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
+import { sampleAgent, sampleHost } from "../../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const now = new Date("2026-01-01T00:00:00Z");
@@ -17,14 +17,7 @@ const providers = { version: 1 as const, providers: { main: { type: "openrouter"
 
 const fresh = sampleAgent("wolf");
 
-const host = {
-  name: hostNameFrom("den"),
-  address: "192.0.2.1",
-  labels: {},
-  added_at: "",
-  agents: {},
-  sudo: "passwordless" as const,
-};
+const host = sampleHost("den");
 const agent = resolvedAgent(manifest, { name: agentNameFrom("wolf"), ref: "wolf", host, record: fresh });
 
 /** Nobody is there to be asked. */
