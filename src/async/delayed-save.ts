@@ -14,8 +14,9 @@ export class DelayedSave {
 
   changed(): void {
     this.#changed = true;
-    if (this.#timer || this.#saving || this.#closed) return;
+    if (this.#timer || this.#closed) return;
     this.#timer = setTimeout(async () => {
+      await this.#saving;
       this.#timer = undefined;
       this.#saving = this.#now();
       await this.#saving;
@@ -28,7 +29,7 @@ export class DelayedSave {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#saving;
+    while (this.#saving) await this.#saving;
     await this.#now();
   }
 

@@ -19,6 +19,7 @@ const retryPause = 100;
 
 export class PortForwarder {
   #endpoint: TunnelEndpoint | undefined;
+  #failure: Promise<unknown> | undefined;
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
   /** `timeout`: milliseconds a client may wait. */
@@ -32,7 +33,9 @@ export class PortForwarder {
 
   /** Resolves when the current endpoint could not be opened for a client. */
   async failed(): Promise<void> {
-    await once(this.#changes, "failure");
+    this.#failure ??= once(this.#changes, "failure");
+    await this.#failure;
+    this.#failure = undefined;
   }
 
   /** Forwards a client, or disconnects it after the timeout. */

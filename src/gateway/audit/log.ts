@@ -198,11 +198,14 @@ export class RequestLog {
   }
 }
 
-/** Requests that a killed gateway left get their lines before anything else, and only then leave the file of in-flight calls. */
+/** Requests that a killed gateway left get their lines before anything else, and leave the file of in-flight calls when these are on the disk. */
 async function takeOverInFlight(dir: string, ledger: Ledger): Promise<InFlightCalls> {
   try {
     const left = await callsLeftInFlight(dir, (from) => readRequestLines(dir, { from }));
-    if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
+    if (left.length > 0) {
+      ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
+      await ledger.sync();
+    }
     return new InFlightCalls(dir, () => ledger.last);
   } catch (error) {
     ledger.close();

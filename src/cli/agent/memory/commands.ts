@@ -13,7 +13,7 @@ characters), USER.md (what it knows about its user, at most 1375) and SOUL.md (i
   options: sudoOption,
   formats: lists,
   examples: ["clm agent memory show hermes-test", "clm agent memory show hermes-test USER.md -o json"],
-  load: () => import("./memory.js"),
+  load: () => import("./read.js"),
 });
 
 export const info = command({
@@ -25,7 +25,7 @@ export const info = command({
   options: sudoOption,
   formats: lists,
   examples: ["clm agent memory info hermes-test", "clm agent memory info hermes-test -o json"],
-  load: () => import("./memory.js"),
+  load: () => import("./read.js"),
 });
 
 export const read = command({
@@ -39,7 +39,7 @@ removed. FILE defaults to MEMORY.md.`,
     "clm agent memory read hermes-test USER.md",
     "clm agent memory read hermes-test > MEMORY.md   # save a copy",
   ],
-  load: () => import("./memory.js"),
+  load: () => import("./read.js"),
 });
 
 export const edit = command({
@@ -57,7 +57,7 @@ is kept on this machine and its path is printed. ${takesEffect}`,
     "clm agent memory edit hermes-test USER.md",
     "clm agent memory edit hermes-test   # MEMORY.md, in $VISUAL or $EDITOR, as EDITOR='code --wait'",
   ],
-  load: () => import("./memory.js"),
+  load: () => import("./change.js"),
 });
 
 export const write = command({
@@ -80,7 +80,7 @@ With --if-digest the file is replaced only if it is still the one that 'clm agen
     "clm agent memory write hermes-test SOUL.md --from soul.md",
     "clm agent memory write hermes-test MEMORY.md --from notes.md --if-digest absent",
   ],
-  load: () => import("./memory.js"),
+  load: () => import("./change.js"),
 });
 
 export const remove = command({
@@ -92,7 +92,7 @@ export const remove = command({
   options: { all: flag("delete both MEMORY.md and USER.md"), ...sudoOption },
   mutates: true,
   examples: ["clm agent memory delete hermes-test USER.md", "clm agent memory delete hermes-test --all --yes"],
-  load: () => import("./memory.js"),
+  load: () => import("./change.js"),
 });
 
 export const memory: Noun = {

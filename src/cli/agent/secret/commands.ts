@@ -41,7 +41,7 @@ export const list = command({
   args: { name: agentName },
   formats: ["table", "json", "yaml", "name"],
   examples: ["clm agent secret list hermes-test", "clm agent secret list hermes-test -o name"],
-  load: () => import("./secret.js"),
+  load: () => import("./list.js"),
 });
 
 export const remove = command({

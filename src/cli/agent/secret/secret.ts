@@ -1,16 +1,13 @@
 import { dotenvFile } from "../../../agents/files/dotenv.js";
-import { useOf } from "../../../agents/manifest/secret-names.js";
 import { Fault } from "../../../errors.js";
 import { mustBeUserVariable, remarksOn } from "../../../flows/agent/secret/allowed.js";
 import { changeSecrets, type SecretChange, type SecretResult } from "../../../flows/agent/secret/change.js";
 import { secretsIn } from "../../../flows/agent/secret/env-file.js";
-import { type AgentTarget, targetOf } from "../../../flows/agent/target.js";
+import type { AgentTarget } from "../../../flows/agent/target.js";
 import { parseSource, readPrivateFile, type SecretSource, secretFrom } from "../../../flows/secret-source.js";
 import type { Session } from "../../../flows/session.js";
-import { ownedNames } from "../../../state/agent.js";
 import { agentId, secretOwner } from "../../../state/agents.js";
 import { didYouMean } from "../../../text/nearest.js";
-import { age } from "../../../ui/time.js";
 import { nextCommand } from "../../agent-view.js";
 import type { Context, Handler } from "../../command.js";
 import { dryRunLines, printResult } from "../../print-result.js";
@@ -120,37 +117,4 @@ function resultLines(result: SecretResult, apply: boolean, dryRun: boolean): str
   } else if (applied) lines.push(`the host is up to date; ${agent.name} answers`);
   else if (!same) lines.push(`next: clm agent configure ${agent.ref}   # writes it to the host`);
   return lines;
-}
-
-export const list: Handler<typeof declared.list> = ({ args }, clm) =>
-  clm.withSession(async (session) => {
-    const target = await targetOf(session, args.name);
-    const secrets = session.secrets
-      .described(secretOwner(target.agent))
-      .map(({ name, created_at, updated_at }) => ({ name, used_by: userOf(target, name), created_at, updated_at }));
-    const now = clm.now();
-    clm.list(secrets, {
-      columns: [
-        { title: "name", value: ({ name }) => name, whole: true },
-        { title: "used by", value: ({ used_by }) => used_by },
-        { title: "created", value: ({ created_at }) => `${age(created_at, now)} ago`, drop: 1 },
-        { title: "updated", value: ({ updated_at }) => `${age(updated_at, now)} ago`, drop: 2 },
-      ],
-      name: ({ name }) => name,
-      empty: `${args.name} has no secrets.`,
-    });
-  });
-
-function userOf({ agent: { record }, resolved: { manifest } }: AgentTarget, name: string): string {
-  const use = useOf(manifest, name);
-  switch (use.kind) {
-    case "own":
-      return name === manifest.api.secret ? "the agent's API" : "the agent's API, once it is the key";
-    case "channel":
-      return record.channels?.[use.of] ? `channel ${use.of}` : `nothing (channel ${use.of} is not configured)`;
-    case "mcp":
-      return record.mcp?.[use.of] ? `MCP server ${use.of}` : `nothing (MCP server ${use.of} is not configured)`;
-    default:
-      return ownedNames(record).env?.includes(name) ? ".env" : ".env, once configured";
-  }
 }

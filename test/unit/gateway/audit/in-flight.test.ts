@@ -26,6 +26,8 @@ it("requests interrupted by a kill are logged at the next start, once", async ()
   // It is killed here: nothing is closed.
   const next = await RequestLog.open(dir);
   expect(next.last).toBe(3);
+  // On the disk and in the head, which shows when lines are cut off, before their calls leave the other file.
+  expect(JSON.parse(readFileSync(join(dir, "audit.head"), "utf8"))).toMatchObject({ seq: 3 });
   await next.close();
   await (await RequestLog.open(dir)).close();
   expect(await lines(dir)).toMatchObject([
