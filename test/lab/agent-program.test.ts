@@ -154,7 +154,7 @@ describe("a program with an HTTP health check", () => {
     for (const [settings, message] of [
       [{ command: "" }, "it must be answered"],
       [{ files: `${here}/nothing` }, `${here}/nothing cannot be read`],
-      [{ environment: "PORT=1" }, "PORT cannot be set: clm manages it"],
+      [{ environment: "PORT=1" }, "PORT cannot be set: it is managed by clm"],
       [{ environment: "API_KEY=0123456789abcdef" }, "looks like a secret"],
     ] as const) {
       const { code, stderr } = await typed("agent", "configure", "bot", ...set(settings));

@@ -20,7 +20,7 @@ export function mustBeUserVariable(session: Session, { agent, resolved }: AgentT
     ownedNames(agent.record).env?.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
   const refusal = refusalFor(use, agent.ref, isApiKey(resolved, name), rendered === true);
   if (!refusal) return;
-  throw new Fault("bad-input", `${name} cannot be set: clm manages it`, { ...refusal, data: { name } });
+  throw new Fault("bad-input", `${name} cannot be set: it is managed by clm`, { ...refusal, data: { name } });
 }
 
 /** The API key, under its name in secrets.json, during a rotation, or on the host. */
