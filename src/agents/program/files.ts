@@ -41,7 +41,9 @@ function environment(agent: ResolvedAgent, { extra }: Answers): EnvDraft["entrie
     const at = each.indexOf("=");
     const name = each.slice(0, at);
     if (useOf(agent.manifest, name).kind === "own")
-      throw new Fault("bad-input", `${name} cannot be set: it is managed by clm`, { why: "clm or the service sets it" });
+      throw new Fault("bad-input", `${name} cannot be set: it is managed by clm`, {
+        why: "clm or the service sets it",
+      });
     env.put(name, each.slice(at + 1), "the setting environment");
   }
   for (const [name, secret] of Object.entries(extra)) env.put(name, secret, `your own ${name}`);
