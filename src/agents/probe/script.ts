@@ -22,16 +22,16 @@ export const apiSettings = ({ port, manifest: { api }, settings }: ResolvedAgent
 export const serviceCall = ({ serves }: ResolvedAgent): string => (serves === "http" ? "probe_api" : "probe_port");
 
 /** Reads the installed version, by `probe_version` or a function that guards it, and prints the launcher's line. */
-export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {
+export function versionCall(agent: ResolvedAgent, probe = "probe_version"): string {
   const { paths, manifest } = agent;
   if (!manifest.version) return ":";
   const { line, constants } = manifest.version;
-  const look = sh`${see} ${[versionFile(agent), paths.launcher, constants.reports, constants.version]}`;
+  const probed = sh`${probe} ${[versionFile(agent), paths.launcher, constants.reports, constants.version]}`;
   // Filled in by the shell that has just read them.
   const [reports, version] = ["{reports}", "{version}"];
   const parts = (fill(line, { reports, version }) ?? "").split(/(\{reports\}|\{version\})/);
   const said = parts.map((part) => (part === reports ? '"$reports"' : part === version ? '"$version"' : quote(part)));
-  return `if ${look}; then say version ${said.join("")}; elif [ -n "$uid" ]; then say version ''; fi`;
+  return `if ${probed}; then say version ${said.join("")}; elif [ -n "$uid" ]; then say version ''; fi`;
 }
 
 /**
@@ -42,7 +42,7 @@ export function filesCalls(
   agent: ResolvedAgent,
   all: OwnPart[],
   { texts = {}, touched = false }: { texts?: Record<string, string> | undefined; touched?: boolean } = {},
-): { look: string; read: string[] } {
+): { probe: string; read: string[] } {
   const { paths, unit, manifest } = agent;
   const { constants = { reports: "", version: "" } } = manifest.version ?? {};
   const parts: string[] = manifest.version ? all : all.filter((part) => part !== "version");
@@ -72,7 +72,7 @@ export function filesCalls(
     ? ["env", ...(paths.config ? ["config"] : []), ...Object.keys(texts).map((name) => `.text.${name}`)]
     : [];
   return {
-    look: sh`probe_files ${[...counted, ...restsOn.map(([name]) => name)].join(" ")} ${stated.flat()}`,
+    probe: sh`probe_files ${[...counted, ...restsOn.map(([name]) => name)].join(" ")} ${stated.flat()}`,
     read: [
       ...(parts.includes("gateway") ? ["say connections yes"] : []),
       sh`probe_own_files ${agent.paths.launcher} ${constants.reports} ${constants.version} ${read.flat()}`,

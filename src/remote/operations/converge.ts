@@ -14,7 +14,7 @@ export interface ConvergeOptions {
   approve?: (report: Report) => Promise<boolean>;
   onResult?: (result: Result) => void;
   signal?: AbortSignal;
-  /** Milliseconds to look, and again to change, without `approve`. Default: 2 minutes, and what operations may take. */
+  /** Milliseconds to check, and again to change, without `approve`. Default: 2 minutes, and what operations may take. */
   timeout?: number;
 }
 
@@ -32,9 +32,9 @@ export async function converge(
   const { script, contents } = programFor(operations, nonce);
   const host = await converse(shell, nonce, script, signal);
   try {
-    host.setTimeLimit(timeout ?? lookTimeout);
-    const look = await listen(host, "ready", operations);
-    const found = reportOn(operations, look.results);
+    host.setTimeLimit(timeout ?? checkTimeout);
+    const checked = await listen(host, "ready", operations);
+    const found = reportOn(operations, checked.results);
 
     host.setTimeLimit();
     const go = mode === "apply" && found.pending > 0 && ((await approve?.(found)) ?? true);
@@ -44,7 +44,7 @@ export async function converge(
     }
 
     host.setTimeLimit(timeout ?? changeTimeout(operations));
-    const send = [...contents.keys()].filter(needed(operations, look));
+    const send = [...contents.keys()].filter(needed(operations, checked));
     host.say(`go ${send.join(" ")}\n`);
     for (const index of send) host.say(contents.get(index) ?? "");
     const { results } = await listen(host, "end", operations, onResult);
@@ -55,7 +55,7 @@ export async function converge(
 }
 
 // A change waits up to a minute for another clm that changes the host.
-const lookTimeout = 120_000;
+const checkTimeout = 120_000;
 
 function changeTimeout(operations: readonly Operation[]): number {
   const each = operations.map((op): number => {
@@ -64,7 +64,7 @@ function changeTimeout(operations: readonly Operation[]): number {
     if (op.kind === "pkg" || op.kind === "unit" || op.kind === "absent") return 15 * 60_000;
     return 60_000;
   });
-  return each.reduce((sum, one) => sum + one, lookTimeout);
+  return each.reduce((sum, one) => sum + one, checkTimeout);
 }
 
 // Characters.

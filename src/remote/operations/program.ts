@@ -46,7 +46,7 @@ const unitPath = (name: string): string => `/etc/systemd/system/${name}`;
 const yes = (value: boolean | undefined): Word => (value ? "yes" : "");
 const seconds = (milliseconds: number): Word => Math.ceil(milliseconds / 1000);
 
-/** The words of one call, in the order in which the library's look names them; an empty word means "any". */
+/** The words of one call, in the order in which the library's check names them; an empty word means "any". */
 function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
   switch (op.kind) {
     case "user":

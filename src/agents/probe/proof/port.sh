@@ -9,7 +9,7 @@
 # sockets without an owner (seen in a crash loop), so a foreign socket is reported when two probes agree.
 probe_port() {
   before=''
-  for look in 1 2 3 4; do
+  for attempt in 1 2 3 4; do
     sockets=$(probe_sockets)
     case $sockets in *holder=no* | *stranger=*) ;; *) break ;; esac
     [ "$sockets" != "$before" ] || break

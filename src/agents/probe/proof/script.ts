@@ -49,7 +49,7 @@ export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string
       : [
           ...(options.planned ? ["probe_rendered"] : []),
           ...(options.ports ? ["probe_ports"] : []),
-          files.look,
+          files.probe,
           "probe_unit",
           ...files.read,
           ...(options.connections ? serverCalls(agent) : []),

@@ -24,7 +24,9 @@ export function statusScript(agents: readonly ProbeTarget[]): string {
 }
 
 /** Detects changes since a full probe. It needs no key, tries no wrong one, and starts no program. */
-export const quickStatusScript = (agents: readonly ProbeTarget[]): string => scriptOf([everyone], agents.map(glance));
+export const quickStatusScript = (agents: readonly ProbeTarget[]): string =>
+  scriptOf([everyone], agents.map(quickSection));
+
 /** Probes configuration drift. It sends no requests, so it needs no key. */
 export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(driftSection));
 
@@ -59,7 +61,7 @@ function section(target: ProbeTarget, at: number): string {
     reaching(target),
     ...runtimeCall(agent),
     ...(planned ? ["probe_rendered"] : []),
-    files.look,
+    files.probe,
     "probe_unit",
     straysCall(agent),
     "probe_use cpu.first",
@@ -82,13 +84,13 @@ function driftSection({ resolved: agent, planned }: ProbeTarget): string {
     sh`salt=${planned?.salt ?? ""}`,
     "probe_account",
     "probe_rendered",
-    files.look,
+    files.probe,
     "probe_unit",
     ...files.read,
   ].join("\n");
 }
 
-function glance(target: ProbeTarget): string {
+function quickSection(target: ProbeTarget): string {
   const { resolved: agent, planned } = target;
   const files = filesCalls(agent, ["gateway"], { texts: planned?.texts, touched: true });
   return [
@@ -97,7 +99,7 @@ function glance(target: ProbeTarget): string {
     "answer_seconds=3",
     "probe_account",
     reaching(target),
-    files.look,
+    files.probe,
     "probe_unit",
     straysCall(agent),
     "probe_use cpu.first",

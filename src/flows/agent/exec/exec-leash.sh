@@ -8,8 +8,8 @@ say() {
   printf '%s %s\n' "$nonce" "$*"
 }
 
-# look USER COMMENT DATA ENV: an account that clm did not make is not the agent's, whatever its name.
-look() {
+# check_account USER COMMENT DATA ENV: an account that clm did not make is not the agent's, whatever its name.
+check_account() {
   user=$1 comment=$2 data=$3 env=$4
   account=$(getent passwd "$user") || { say no-user && return; }
   IFS=: read -r _ _ _ _ is_comment _ <<END

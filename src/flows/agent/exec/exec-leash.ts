@@ -47,11 +47,11 @@ export async function leashOn(session: Session, connection: Connection, targets:
   const nonce = newNonce();
   const id = randomBytes(6).toString("hex");
   const sign = `/run/clm/exec-${id}`;
-  const looks = targets.map(({ agent: { record }, resolved: { paths } }) => {
-    return sh`look ${[record.user, record.mark ? accountComment(record.mark) : "", paths.data, paths.env]}`;
+  const checks = targets.map(({ agent: { record }, resolved: { paths } }) => {
+    return sh`check_account ${[record.user, record.mark ? accountComment(record.mark) : "", paths.data, paths.env]}`;
   });
   const hold = sh`hold ${sign} ${`clm-exec-${id}-*.service`}`;
-  const script = [leash, library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");
+  const script = [leash, library, sh`nonce=${nonce}`, ...checks, hold, ""].join("\n");
   // Without our abort signal: it ends the commands, so it must outlive them.
   const host = await converse(connection.as("root"), nonce, script);
   host.setTimeLimit(30_000);

@@ -8,8 +8,8 @@ answer() {
   exit 0
 }
 
-# look PATH...
-look() {
+# read_files PATH...
+read_files() {
   for path; do
     if [ -L "$path" ]; then
       echo link

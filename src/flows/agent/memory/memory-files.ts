@@ -37,7 +37,7 @@ export async function memoryTarget(session: Session, ref: string): Promise<Memor
 /** All in one exec. */
 export async function readFiles(session: Session, target: MemoryTarget, files: MemoryFile[]): Promise<MemoryCopy[]> {
   const { agent } = target;
-  const words = ["look", ...files.map(({ path }) => path)];
+  const words = ["read_files", ...files.map(({ path }) => path)];
   const lines = await runAsAgent(session, agent, { script, words, about: memoryOf(agent) });
   return files.map((file, index) => parseCopy(target, file, lines[index] ?? ""));
 }

@@ -1,7 +1,7 @@
 # run, job and pkg.
 
 # run AS CWD SECONDS CREATES WORDS...
-look_run() {
+check_run() {
   as=$1 cwd=$2 seconds=$3 creates=$4
   if [ -z "$creates" ]; then always_differs 'would run'; else [ -e "$creates" ] || differs "$creates is missing"; fi
 }
@@ -26,7 +26,7 @@ change_run() {
 }
 
 # job NAME DIGEST AS CWD SECONDS CREATES WORDS...
-look_job() {
+check_job() {
   name=$1 digest=$2 as=$3 cwd=$4 seconds=$5 creates=$6
   unit=clm-job-$name.service
   if is_this_job; then same=yes; else same=no; fi
@@ -68,7 +68,7 @@ change_job() {
 }
 
 # pkg NAMES...
-look_pkg() {
+check_pkg() {
   installed=$newline$(dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null)$newline
   for name; do
     case $installed in *"$newline$name installed$newline"*) ;; *) differs "$name is missing" ;; esac

@@ -1,8 +1,8 @@
 # The host's side of `converge`: checks every operation, waits for a word, then changes what differs.
 # POSIX sh; dash, bash and busybox run it. The script that carries it sets `nonce`, defines `operations` as calls of
 # `op` and `files` as one of `read_files`, and ends with `converge`: a script cut short does nothing.
-# Each kind of operation has a look, which names its arguments and calls `differs`, and a change, which runs in a
-# subshell after the look and finds those names. Answers go out on fd 3, contents come in on fd 4.
+# Each kind of operation has a check, which names its arguments and calls `differs`, and a change, which runs in a
+# subshell after the check and finds those names. Answers go out on fd 3, contents come in on fd 4.
 
 standard_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -16,7 +16,7 @@ converge() {
   exec 3>&1 4<&0 </dev/null >/dev/null
   cd / && umask 022
   find_me
-  phase=look
+  phase=check
   files
   operations
   tell ready
@@ -53,8 +53,8 @@ tell() {
 op() {
   index=$1 kind=$2
   shift 2
-  look "$@"
-  if [ "$phase" = look ]; then
+  check "$@"
+  if [ "$phase" = check ]; then
     [ -z "$wants" ] || tell "$index wants"
     if [ -n "$differences" ]; then tell "$index would-change $differences"; else tell "$index ok $note"; fi
     return
@@ -64,9 +64,9 @@ op() {
   if [ -n "$differences" ]; then change "$@"; else tell "$index ok $note"; fi
 }
 
-look() {
+check() {
   differences='' wants='' note='' blocker=''
-  "look_$kind" "$@"
+  "check_$kind" "$@"
 }
 
 change() {
@@ -97,7 +97,7 @@ attempt() {
 # Checks the change again, so that the report says what is there and not what was done.
 prove() {
   proving=yes
-  look "$@"
+  check "$@"
   proving=''
   [ -z "$differences" ] || { status=1 why="it was changed and still differs: $differences"; }
 }

@@ -35,7 +35,7 @@ bounded_digests() {
 }
 
 # dir PATH OWNER GROUP MODE
-look_dir() {
+check_dir() {
   path=$1 owner=$2 group=$3 mode=$4
   if [ -L "$path" ]; then
     blocked 'a symbolic link is in the way'
@@ -70,7 +70,7 @@ give_dir() (
 # A file that differs in anything is rewritten: one way to write, and never half of the desired state. A seeded file
 # keeps existing content and replaces no link or other kind of file. UNIT reads the file when it starts: a running one
 # must be restarted when the content changes.
-look_file() {
+check_file() {
   path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6 seed=$8 restarts=$9
   temp=${path%/*}/.clm-$7 kept=''
   if [ -n "$seed" ] && [ -L "$path" ]; then
@@ -94,13 +94,13 @@ look_file() {
     [ ! -f "$leftover" ] || differs 'a leftover of an interrupted run'
   done
   [ -n "$kept" ] || wants=$differences
-  [ "$phase" != look ] || restarting="$restarting $restarts "
+  [ "$phase" != check ] || restarting="$restarting $restarts "
 }
 
 # Without a digest in the list, as after a change, reads this file alone.
 has_desired_content() {
   [ "$is_size" = "$size" ] || return 1
-  if [ "$phase" = look ]; then
+  if [ "$phase" = check ]; then
     case $digests in
       *"$newline$digest  $path$newline"*) return 0 ;;
       *"  $path$newline"*) return 1 ;;
@@ -143,7 +143,7 @@ change_file() {
 }
 
 # absent_path PATH
-look_absent_path() {
+check_absent_path() {
   path=$1
   [ ! -e "$path" ] && [ ! -L "$path" ] || differs present
 }

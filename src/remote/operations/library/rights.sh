@@ -12,7 +12,7 @@ identify() {
 
 compare_owner_and_mode() {
   case $phase,$stats in
-    look,*"$newline$path "*) is=${stats##*"$newline$path "} is=${is%%"$newline"*} ;;
+    check,*"$newline$path "*) is=${stats##*"$newline$path "} is=${is%%"$newline"*} ;;
     *) is=$(stat -c %u:%U:%g:%G:%a:%s -- "$path" 2>/dev/null) ;;
   esac
   IFS=: read -r is_uid is_owner is_gid is_group is_mode is_size <<END

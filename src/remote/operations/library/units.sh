@@ -29,7 +29,7 @@ restart_is_due() {
 
 # One of the files before it in the list is going to change.
 will_be_due() {
-  [ "$phase" = look ] || return 1
+  [ "$phase" = check ] || return 1
   case $restarting in *" $name "*) ;; *) return 1 ;; esac
 }
 
@@ -59,13 +59,13 @@ read_links() {
   esac
 }
 
-# unit NAME ENABLED STATE [what look_file takes]
-look_unit() {
+# unit NAME ENABLED STATE [what check_file takes]
+check_unit() {
   name=$1 enabled=$2 state=$3 overrides=''
   shift 3
   due=/run/clm/restart/$name
   if [ $# != 0 ]; then
-    look_file "$@"
+    check_file "$@"
     [ ! -L "$path" ] || [ "$(readlink -- "$path")" != /dev/null ] || differs masked
     read_overrides
     while IFS= read -r override; do
@@ -140,7 +140,7 @@ END
 }
 
 # absent_unit NAME
-look_absent_unit() {
+check_absent_unit() {
   name=$1
   path=/etc/systemd/system/$name
   [ ! -e "$path" ] && [ ! -L "$path" ] || differs present

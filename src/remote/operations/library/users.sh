@@ -11,7 +11,7 @@ END
 }
 
 # user NAME HOME SHELL LOCKED SYSTEM COMMENT GROUPS...
-look_user() {
+check_user() {
   name=$1 home=$2 shell=$3 locked=$4 system=$5 comment=$6
   shift 6
   read_passwd "$name"
@@ -78,7 +78,7 @@ make_home() {
 }
 
 # absent_user NAME
-look_absent_user() {
+check_absent_user() {
   name=$1
   read_passwd "$name"
   [ -z "$is_name" ] || differs present

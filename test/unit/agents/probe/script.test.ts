@@ -265,14 +265,14 @@ describe("its own file arrives unchanged", () => {
   ])("%s", (_about, text) => {
     writeFileSync(join(home, "data/codex.toml"), text);
     const files = filesCalls(agent(), [], { texts: { codex: join(home, "data/codex.toml") } });
-    const seen = parseObservation(parts(files.look, ...files.read));
+    const seen = parseObservation(parts(files.probe, ...files.read));
     expect(seen?.texts.codex).toEqual({ there: true, text });
   });
 
   it("or not at all, when it is no text", () => {
     writeFileSync(join(home, "data/codex.toml"), Buffer.from([0x61, 0, 0xff, 0x0a]));
     const files = filesCalls(agent(), [], { texts: { codex: join(home, "data/codex.toml") } });
-    expect(parseObservation(parts(files.look, ...files.read))?.texts.codex).toEqual({ there: true });
+    expect(parseObservation(parts(files.probe, ...files.read))?.texts.codex).toEqual({ there: true });
   });
 });
 
