@@ -24,7 +24,7 @@ const [newline, carriageReturn, colon] = [10, 13, 58];
 /** Splits a stream into server-sent events, wherever it is cut into chunks. Its time depends on the stream's length alone. */
 export class EventSplitter {
   readonly #options: Required<SplitterOptions>;
-  readonly #held = new ByteBuffer();
+  readonly #buffer = new ByteBuffer();
   #first: number | undefined;
   #lineIsEmpty = true;
   #afterReturn = false;
@@ -45,7 +45,7 @@ export class EventSplitter {
     }
     let from = 0;
     const close = (to: number) => {
-      this.#held.push(chunk.subarray(from, to));
+      this.#buffer.push(chunk.subarray(from, to));
       from = to;
       this.#close(true);
     };
@@ -56,7 +56,7 @@ export class EventSplitter {
         if (byte === newline) continue;
       }
       // There may be millions of empty lines between two events.
-      if (at === from && this.#held.length === 0 && isLineEnd(byte)) {
+      if (at === from && this.#buffer.length === 0 && isLineEnd(byte)) {
         while (isLineEnd(chunk[at + 1])) at++;
         onOther(chunk.subarray(from, at + 1));
         from = at + 1;
@@ -78,15 +78,15 @@ export class EventSplitter {
       }
       this.#lineIsEmpty = true;
     }
-    if (from < chunk.length) this.#held.push(chunk.subarray(from));
-    if (this.#held.length <= maxBytes) return true;
+    if (from < chunk.length) this.#buffer.push(chunk.subarray(from));
+    if (this.#buffer.length <= maxBytes) return true;
     this.#gaveUp = true;
-    onOther(this.#held.take());
+    onOther(this.#buffer.take());
     return false;
   }
 
   end(): void {
-    if (this.#held.length > 0) this.#close(this.#closing);
+    if (this.#buffer.length > 0) this.#close(this.#closing);
   }
 
   #close(isComplete: boolean): void {
@@ -94,7 +94,7 @@ export class EventSplitter {
     this.#lineIsEmpty = true;
     this.#afterReturn = false;
     this.#closing = false;
-    this.#options.onEvent(this.#held.take(), isComplete);
+    this.#options.onEvent(this.#buffer.take(), isComplete);
   }
 }
 

@@ -55,16 +55,16 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
 
   draw();
   return {
-    change(found, before) {
-      if (before && before.state !== found.state)
-        changes.set(hostAndName(found.agent), { at: now().getTime(), was: before.state });
+    change(status, before) {
+      if (before && before.state !== status.state)
+        changes.set(hostAndName(status.agent), { at: now().getTime(), was: before.state });
     },
     forget: (agent) => {
       changes.delete(hostAndName(agent));
-      all = all.filter((found) => hostAndName(found.agent) !== hostAndName(agent));
+      all = all.filter((status) => hostAndName(status.agent) !== hostAndName(agent));
     },
-    looked: (found) => {
-      all = inOrder(found);
+    probed: (statuses) => {
+      all = inOrder(statuses);
       draw();
     },
     end: () => {

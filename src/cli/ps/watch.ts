@@ -16,7 +16,7 @@ export async function watch(
   { choose, ...watching }: Pick<WatchOptions, "choose" | "every" | "drift" | "timeout">,
 ): Promise<number> {
   clm.untilStopped();
-  const known = new Map<AgentRef, AgentStatus>();
+  const last = new Map<AgentRef, AgentStatus>();
   const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : linesOn(clm);
   try {
     await watchAgents(session, {
@@ -30,21 +30,21 @@ export async function watch(
           throw error;
         }
       },
-      round: (agents) => {
-        const there = new Set(agents.map(hostAndName));
-        for (const [key, { agent }] of known) {
-          if (there.has(key)) continue;
-          known.delete(key);
+      onRound: (agents) => {
+        const existing = new Set(agents.map(hostAndName));
+        for (const [key, { agent }] of last) {
+          if (existing.has(key)) continue;
+          last.delete(key);
           show.forget(agent);
         }
       },
-      tell: (found) => {
-        for (const each of found) {
-          const before = known.get(hostAndName(each.agent));
-          known.set(hostAndName(each.agent), each);
+      onStatuses: (statuses) => {
+        for (const each of statuses) {
+          const before = last.get(hostAndName(each.agent));
+          last.set(hostAndName(each.agent), each);
           if (!before || hasChanged(before, each)) show.change(each, before);
         }
-        show.looked([...known.values()]);
+        show.probed([...last.values()]);
       },
     });
   } finally {
@@ -57,7 +57,8 @@ export interface Show {
   change(now: AgentStatus, before: AgentStatus | undefined): void;
   /** The agent was removed. */
   forget(agent: Agent): void;
-  looked(all: AgentStatus[]): void;
+  /** A host was probed; `all` are the statuses of every agent. */
+  probed(all: AgentStatus[]): void;
   end(): void;
 }
 
@@ -66,14 +67,14 @@ function linesOn({ ui, format, now }: Context): Show {
   const tell = (data: object, line: () => string) =>
     format === "json" ? ui.data(data, jsonLine) : ui.out(`${line()}\n`);
   return {
-    change: (found, before) => void tell(factsOf(found), () => lineOf(found, before)),
+    change: (status, before) => void tell(factsOf(status), () => lineOf(status, before)),
     forget: (agent) => {
       const at = now().toISOString();
       const { host, name } = agent;
       const gone = { agent: agentId(agent), name, host: host.name, state: null, seen_at: at };
       tell(gone, () => `${at} ${hostAndName(agent)} is removed`);
     },
-    looked: () => {},
+    probed: () => {},
     end: () => {},
   };
 }
@@ -81,10 +82,10 @@ function linesOn({ ui, format, now }: Context): Show {
 /** Ignores numbers within a reason, which grow by themselves: "up for 12 s". */
 export const hasChanged = (before: AgentStatus, now: AgentStatus): boolean => comparable(before) !== comparable(now);
 
-function comparable(found: AgentStatus): string {
-  const { state, reason = "", drift, observation, wanted } = found;
+function comparable(status: AgentStatus): string {
+  const { state, reason = "", drift, observation, wanted } = status;
   const { unit, version } = observation?.basics ?? {};
-  const { connected, total } = channelsOf(found);
+  const { connected, total } = channelsOf(status);
   return JSON.stringify([
     ...[state, wanted, reason.replace(/\d+/g, "0"), driftOf(drift), version],
     ...[unit?.MainPID, unit?.NRestarts, connected, total],

@@ -15,25 +15,25 @@ export interface WatchOptions extends HostProbeOptions {
   /** Milliseconds between rounds. */
   every: number;
   /** Called for each host after a probe. */
-  tell: (found: AgentStatus[]) => void;
+  onStatuses: (statuses: AgentStatus[]) => void;
   /** Called before every round. */
-  round: (agents: Agent[]) => void;
+  onRound: (agents: Agent[]) => void;
 }
 
 /** Milliseconds between full probes. Each leaves a refused key or two in the agent's log. */
 const fullProbeInterval = 60_000;
 
-interface Watched {
-  found: AgentStatus[];
+interface WatchedHost {
+  statuses: AgentStatus[];
   /** When its agents were last fully probed. */
-  whole: number;
+  fullyProbedAt: number;
 }
 
 /** Hosts are independent: a slow one delays no other. A full probe follows every change, and runs once a minute. */
 export async function watchAgents(session: Session, watching: WatchOptions): Promise<void> {
-  const { choose, every, tell, round } = watching;
+  const { choose, every, onStatuses, onRound } = watching;
   const { signal, now } = session;
-  const hosts = new Map<HostName, Watched>();
+  const hosts = new Map<HostName, WatchedHost>();
   const busy = new Set<string>();
   const failure = new AbortController();
   const ended = AbortSignal.any([signal, failure.signal]);
@@ -41,21 +41,21 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   async function probeHost(host: Host, agents: Agent[]): Promise<void> {
     const before = hosts.get(host.name);
     const began = now().getTime();
-    const whole = !before || began - before.whole >= fullProbeInterval || !sameAgents(before.found, agents);
-    const probed = whole
+    const full = !before || began - before.fullyProbedAt >= fullProbeInterval || !sameAgents(before.statuses, agents);
+    const probed = full
       ? await probeAgentsOn(session, agents, watching)
-      : await probeAgain(session, before.found, agents, watching);
-    const known = new Map(before?.found.map((each) => [agentId(each.agent), each]));
-    const found = probed.map((each) => withLastStatus(each, known.get(agentId(each.agent))));
-    hosts.set(host.name, { found, whole: whole ? began : before.whole });
-    if (whole) saveStatuses(session, found);
-    tell(found);
+      : await probeAgain(session, before.statuses, agents, watching);
+    const last = new Map(before?.statuses.map((each) => [agentId(each.agent), each]));
+    const statuses = probed.map((each) => withLastStatus(each, last.get(agentId(each.agent))));
+    hosts.set(host.name, { statuses, fullyProbedAt: full ? began : before.fullyProbedAt });
+    if (full) saveStatuses(session, statuses);
+    onStatuses(statuses);
   }
 
   function start(): void {
     hideSecrets(session);
     const agents = choose();
-    round(agents);
+    onRound(agents);
     const names = new Set(agents.map(({ host }) => host.name));
     for (const name of hosts.keys()) if (!names.has(name)) hosts.delete(name);
     for (const { host, agents: those } of byHost(agents)) {
@@ -75,15 +75,17 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   } catch (error) {
     if (!signal.aborted) throw failure.signal.aborted ? failure.signal.reason : error;
   } finally {
-    const found = [...hosts.values()].flatMap((host) => host.found);
-    saveStatuses(session, found);
+    saveStatuses(
+      session,
+      [...hosts.values()].flatMap(({ statuses }) => statuses),
+    );
   }
 }
 
 /** Whether the records are unchanged: another command may have stopped an agent, or given it another port. */
-const sameAgents = (found: AgentStatus[], agents: Agent[]): boolean =>
+const sameAgents = (statuses: AgentStatus[], agents: Agent[]): boolean =>
   isDeepStrictEqual(
-    found.map(({ agent: { name, record } }) => [name, record]),
+    statuses.map(({ agent: { name, record } }) => [name, record]),
     agents.map(({ name, record }) => [name, record]),
   );
 
@@ -91,15 +93,15 @@ async function probeAgain(
   session: Session,
   before: AgentStatus[],
   agents: Agent[],
-  { tell, ...looking }: WatchOptions,
+  { onStatuses, ...options }: WatchOptions,
 ): Promise<AgentStatus[]> {
-  const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
-  const quick = await quickProbeOn(session, known);
+  const last = before.map((status, at) => ({ ...status, agent: agents[at] ?? status.agent }));
+  const quick = await quickProbeOn(session, last);
   // A starting agent changes by itself.
-  const settled = quick.map((found) => (found?.state === "starting" ? undefined : found));
+  const settled = quick.map((status) => (status?.state === "starting" ? undefined : status));
   const due = agents.filter((_, at) => !settled[at]);
   // An agent that does not answer must not hold up those that do.
-  if (due.length > 0) tell(settled.filter((found) => found !== undefined));
-  const probed = due.length > 0 ? await probeAgentsOn(session, due, looking) : [];
-  return agents.flatMap((agent, at) => settled[at] ?? probed.find((found) => found.agent === agent) ?? []);
+  if (due.length > 0) onStatuses(settled.filter((status) => status !== undefined));
+  const probed = due.length > 0 ? await probeAgentsOn(session, due, options) : [];
+  return agents.flatMap((agent, at) => settled[at] ?? probed.find((status) => status.agent === agent) ?? []);
 }

@@ -26,7 +26,7 @@ export interface UsageOptions {
 /** usage.json is a second behind the log and has its last line's number: a kill loses and double-counts nothing. */
 export class Usage {
   /** By key: used, and not in the log yet. */
-  readonly #owed = new Map<string, Amount>();
+  readonly #unlogged = new Map<string, Amount>();
   readonly #save: DelayedSave;
 
   static async open(dir: string, { lines, last, pause = 1000 }: UsageOptions): Promise<Usage> {
@@ -49,9 +49,9 @@ export class Usage {
   /** A call ended: it counts from now on, and moves to the totals with its line. */
   addUnlogged(key: string, amount: Amount): void {
     // Never below zero: at its start, the gateway writes lines of calls that it did not see end.
-    const now = largerOf(nothing, plus(this.#owed.get(key) ?? nothing, amount));
-    if (now.tokens === 0 && now.nano === 0) this.#owed.delete(key);
-    else this.#owed.set(key, now);
+    const now = largerOf(nothing, plus(this.#unlogged.get(key) ?? nothing, amount));
+    if (now.tokens === 0 && now.nano === 0) this.#unlogged.delete(key);
+    else this.#unlogged.set(key, now);
   }
 
   take(line: UsageLine): void {
@@ -63,7 +63,7 @@ export class Usage {
 
   /** What a key used in a day (`2026-11-16`), in a month (`2026-11`) or `ever`. */
   spent(key: string, period: string): Amount {
-    return plus(this.tally.spent(key, period), this.#owed.get(key) ?? nothing);
+    return plus(this.tally.spent(key, period), this.#unlogged.get(key) ?? nothing);
   }
 
   largest(key: string, target: string): Amount | undefined {

@@ -29,7 +29,7 @@ export class Exchange {
   #first: number | undefined;
   #over = false;
   readonly #stop = new AbortController();
-  readonly #held: (() => void)[] = [];
+  readonly #releases: (() => void)[] = [];
 
   constructor(
     readonly parts: GatewayParts,
@@ -72,11 +72,11 @@ export class Exchange {
 
   /** Called by `releaseAll`, at the end. */
   onEnd(release: () => void): void {
-    this.#held.push(release);
+    this.#releases.push(release);
   }
 
   releaseAll(): void {
-    for (const each of this.#held.splice(0)) each();
+    for (const each of this.#releases.splice(0)) each();
   }
 
   /** The first byte of the answer's body has come. */

@@ -160,8 +160,8 @@ it("a watch uses its own observations, and stores them", async () => {
         choose: () => [ada],
         every: 1,
         drift: false,
-        round: () => {},
-        tell: ([found]) => {
+        onRound: () => {},
+        onStatuses: ([found]) => {
           if (!found) return;
           seen.push(found);
           if (found.observation && seen.length === 3) down = true;
