@@ -41,7 +41,7 @@ async function found(auth: string) {
   const { manifest } = await loadType("/nonexistent", "hermes");
   if (!manifest.runtimes.codex) throw new Error("the manifest has no Codex runtime");
   const type = { ...manifest.runtimes.codex, logins: auth, program: "no-such-codex" };
-  const asked = { thread: false, still: false, sandbox: false } as const;
+  const asked = { thread: false, ephemeral: false, sandbox: false } as const;
   const agent = resolvedAgent(manifest, {
     name: agentNameFrom("ada"),
     ref: "ada",

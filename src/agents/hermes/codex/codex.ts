@@ -58,17 +58,17 @@ const serverSeconds = (plan: Plan | undefined): number =>
   Math.min(600, Math.max(60, (plan && mergedIn(plan)?.timeout) ?? 0));
 
 export const probe: AgentRuntime["probe"] = (agent, type, plan, purpose) => {
-  const { session, still, trial } = probes[purpose];
+  const { session, ephemeral, trial } = probes[purpose];
   const seconds = session ? serverSeconds(plan) : 0;
   const sandbox = trial && trials[reachOf(permissionsOf(agent, plan))];
-  return { ...probeCommand(agent, type, { thread: session && seconds, still, sandbox }), seconds };
+  return { ...probeCommand(agent, type, { thread: session && seconds, ephemeral, sandbox }), seconds };
 };
 
-const probes: Record<ProbePurpose, { session: boolean; still: boolean; trial: boolean }> = {
-  login: { session: false, still: true, trial: false },
-  preflight: { session: false, still: true, trial: true },
-  status: { session: true, still: true, trial: true },
-  accept: { session: true, still: false, trial: false },
+const probes: Record<ProbePurpose, { session: boolean; ephemeral: boolean; trial: boolean }> = {
+  login: { session: false, ephemeral: true, trial: false },
+  preflight: { session: false, ephemeral: true, trial: true },
+  status: { session: true, ephemeral: true, trial: true },
+  accept: { session: true, ephemeral: false, trial: false },
 };
 
 /** What is tried in the sandbox of a profile. */

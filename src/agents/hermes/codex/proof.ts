@@ -61,7 +61,7 @@ function judgeServer(
   if (status === "ready" && tools.length > 0) return ok(toolsText(tools));
   // A server may have only resources.
   if (status === "ready") return warn("it is ready, and has no tools");
-  const how = status === "silent" ? "it did not get ready in time" : status;
+  const how = status === "unknown" ? "it did not get ready in time" : status;
   const reason = error ? `${how}: ${error}` : how;
   if (merged.logins.includes(name))
     return warn(`${reason}; it may want a login`, `clm agent exec ${agent.ref} -- codex mcp login ${name}`);

@@ -1,9 +1,9 @@
-"""What Codex says of itself on an agent's host, run there as the agent's service would run it.
+"""Reports the state of Codex on an agent's host, with the user, environment and sandbox of the agent's service.
 
-One line of JSON in: program, cwd, env (what the service will have in its environment besides), auth and provider (Hermes' own
-logins), thread (whether a thread is begun, and its MCP servers waited for, in seconds), sandbox (whether a command is tried
-in it), still (whether nothing may be left behind). One line of JSON out. Of Codex' settings only what is named here is told:
-the rest may hold secrets.
+One line of JSON in: program, cwd, env (additions to the service's environment), auth and provider (the file and the name of
+Hermes' own login), thread (seconds to wait for the MCP servers of a new thread, or false for no thread), sandbox (the trial to
+run in Codex' sandbox, or false), ephemeral (use a temporary copy of CODEX_HOME). One line of JSON out, with only the settings
+named here: the others may contain secrets.
 """
 
 import base64
@@ -20,15 +20,15 @@ import tempfile
 import threading
 import time
 
-NONCE = "CLM-CODEX "
-WHY = 2000
-LARGE = 4_000_000
-TRIALS = {"read": (":read-only", "true"), "write": (":workspace", 'f=$(mktemp "$PWD/.clm-codex-XXXXXX") && rm -f "$f"')}
-# What Codex writes as it goes, and does not go by.
-PASSING = re.compile(r"sqlite|^(archived_)?sessions$|^logs?$|^tmp$|^shell_snapshots$|^history\.jsonl$")
+MARKER = "CLM-CODEX "
+MAX_ERROR = 2000
+MAX_COPIED_BYTES = 4_000_000
+SANDBOX_TRIALS = {"read": (":read-only", "true"), "write": (":workspace", 'f=$(mktemp "$PWD/.clm-codex-XXXXXX") && rm -f "$f"')}
+# Files that Codex writes at run time and does not need to start.
+RUNTIME_FILES = re.compile(r"sqlite|^(archived_)?sessions$|^logs?$|^tmp$|^shell_snapshots$|^history\.jsonl$")
 
 
-class Refused(Exception):
+class RequestFailed(Exception):
     pass
 
 
@@ -36,84 +36,91 @@ def main():
     request = json.loads(sys.stdin.readline())
     os.environ.update(request["env"])
     home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    elsewhere, trouble = copy_of(home) if request["still"] else (home, None)
-    os.environ["CODEX_HOME"] = elsewhere
-    report = {"home": home, "cwd": directory(request["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
-    report |= login_of(request["auth"], request["provider"])
+    codex_home, copy_error = copy_home(home) if request["ephemeral"] else (home, None)
+    os.environ["CODEX_HOME"] = codex_home
+    report = {"home": home, "cwd": directory_access(request["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
+    report |= hermes_login(request["auth"], request["provider"])
     program = shutil.which(request["program"])
     if program:
-        report |= {"program": program, **version_of(program)}
+        report |= {"program": program, **codex_version(program)}
     if program and report.get("version"):
         try:
-            if trouble:
-                report["settings"] = {"fault": trouble}
+            if copy_error:
+                report["settings"] = {"fault": copy_error}
             else:
-                report |= about(program, request)
+                report |= query_app_server(program, request)
             if request["sandbox"]:
                 report["sandbox_trial"] = try_sandbox(program, request["cwd"], request["sandbox"])
-        except Exception as error:  # Whatever it is, somebody waits for an answer.
-            report["server_fault"] = f"{type(error).__name__}: {error}"[:WHY]
-    # To a copy, what it was made of are the settings of the directory it works in, of which Codex takes less.
-    if elsewhere != home:
-        report["warnings"] = [one for one in report.get("warnings", []) if home not in one["summary"] + one["details"]]
-    # Whatever else writes here, this line is ours.
-    print("\n" + NONCE + json.dumps(report).replace(elsewhere, home), flush=True)
+        except Exception as error:  # The report must be printed in any case.
+            report["server_fault"] = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+    # A Codex that runs on a copy takes the original for project settings of its working directory, and warns that it ignores
+    # some of them.
+    if codex_home != home:
+        warnings = report.get("warnings", [])
+        report["warnings"] = [each for each in warnings if home not in each["summary"] + each["details"]]
+    # The marker tells this line from the output of other programs.
+    print("\n" + MARKER + json.dumps(report).replace(codex_home, home), flush=True)
 
 
-def copy_of(home):
-    """A place where Codex may write what it likes. It goes with the unit, whose /var/tmp is its own.
+def copy_home(home):
+    """Copies CODEX_HOME, so that Codex writes nothing to the original. The unit has a private /var/tmp, which is removed with it.
 
-    Logins are the real ones: a token that Codex has renewed must not be lost. Without its settings Codex would go by others, so
-    it is told when they could not be had.
+    Login files are linked instead: a token that Codex renews must not be lost. Returns also why config.toml could not be copied,
+    because Codex would silently use its defaults.
     """
-    trouble = None
+    error_text = None
     copy = tempfile.mkdtemp(prefix="codex-", dir="/var/tmp")
     for entry in os.scandir(home) if os.path.isdir(home) else ():
         target = os.path.join(copy, entry.name)
         try:
             if entry.name in ("auth.json", ".credentials.json"):
                 os.symlink(entry.path, target)
-            elif PASSING.search(entry.name):
+            elif RUNTIME_FILES.search(entry.name):
                 continue
-            elif entry.name == "config.toml" or (entry.is_file() and entry.stat().st_size < LARGE):
+            elif entry.name == "config.toml" or (entry.is_file() and entry.stat().st_size < MAX_COPIED_BYTES):
                 shutil.copy(entry.path, target)
             elif entry.is_dir():
                 shutil.copytree(entry.path, target, symlinks=True)
         except (OSError, shutil.Error) as error:
             if entry.name == "config.toml":
-                trouble = str(error)[:WHY]
-    return copy, trouble
+                error_text = str(error)[:MAX_ERROR]
+    return copy, error_text
 
 
-def directory(path):
-    return {"path": path, "there": os.path.isdir(path), "readable": os.access(path, os.R_OK | os.X_OK), "writable": os.access(path, os.W_OK)}
+def directory_access(path):
+    return {
+        "path": path,
+        "exists": os.path.isdir(path),
+        "readable": os.access(path, os.R_OK | os.X_OK),
+        "writable": os.access(path, os.W_OK),
+    }
 
 
-def login_of(path, provider):
-    """What is kept of the agent's own login. Hermes 0.16 keeps it below `providers`, every other release in `credential_pool`."""
+def hermes_login(path, provider):
+    """Whether Hermes itself is logged in. Release 0.16 stores logins in `providers`, all others in `credential_pool`."""
     try:
         with open(path, encoding="utf-8") as file:
             stored = json.load(file)
     except (OSError, ValueError):
         return {"hermes": False}
-    kept = [one for one in tokens_in(stored, provider) if isinstance(one.get("access_token"), str) and one["access_token"]]
-    # The access token is renewed by the other one: only without that does its end matter.
-    if any(one.get("refresh_token") or end_of(one) >= time.time() for one in kept):
+    logins = [each for each in tokens_in(stored, provider) if isinstance(each.get("access_token"), str) and each["access_token"]]
+    # A refresh token renews the access token, whose expiry then does not matter.
+    if any(each.get("refresh_token") or expiry(each) >= time.time() for each in logins):
         return {"hermes": True}
-    return {"hermes": False, **({"hermes_expired": end_of(kept[-1])} if kept else {})}
+    return {"hermes": False, **({"hermes_expired": expiry(logins[-1])} if logins else {})}
 
 
 def tokens_in(stored, provider):
-    def below(value, key):
+    def member(value, key):
         return value.get(key) if isinstance(value, dict) else None
 
-    pool = below(below(stored, "credential_pool"), provider)
-    places = [below(below(below(stored, "providers"), provider), "tokens"), *(pool if isinstance(pool, list) else [])]
-    return [one for one in places if isinstance(one, dict)]
+    pool = member(member(stored, "credential_pool"), provider)
+    candidates = [member(member(member(stored, "providers"), provider), "tokens"), *(pool if isinstance(pool, list) else [])]
+    return [each for each in candidates if isinstance(each, dict)]
 
 
-def end_of(tokens):
-    """Seconds since 1970, as the token itself says it; no end where it says nothing."""
+def expiry(tokens):
+    """The expiry in the access token, in seconds since 1970; infinity when it has none."""
     try:
         claims = tokens["access_token"].split(".")[1]
         return int(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"])
@@ -121,183 +128,190 @@ def end_of(tokens):
         return math.inf
 
 
-def version_of(program):
+def codex_version(program):
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        result = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError) as error:
-        return {"broken": str(error)[:WHY]}
-    found = re.search(r"\d+\.\d+\.\d+", said.stdout)
-    return {"version": found[0]} if found and said.returncode == 0 else {"broken": (said.stderr or said.stdout).strip()[:WHY]}
+        return {"broken": str(error)[:MAX_ERROR]}
+    version = re.search(r"\d+\.\d+\.\d+", result.stdout)
+    if version and result.returncode == 0:
+        return {"version": version[0]}
+    return {"broken": (result.stderr or result.stdout).strip()[:MAX_ERROR]}
 
 
-def about(program, request):
+def query_app_server(program, request):
     report = {}
-    with contextlib.closing(Server(program, request["cwd"])) as server:
+    with contextlib.closing(AppServer(program, request["cwd"])) as server:
         try:
-            server.ask("initialize", {"clientInfo": {"name": "clm", "title": "clm", "version": "1"}, "capabilities": {}}, 30)
-            server.tell({"method": "initialized"})
-        except Refused as error:
-            return {"server_fault": (server.complaint() or str(error))[:WHY]}
-        report["account"] = attempt(lambda: account(server.ask("account/read", {}, 20)))
-        report["settings"] = attempt(lambda: settings(server.ask("config/read", {}, 20)))
-        report["plugins"] = attempt(lambda: plugins(server.ask("plugin/list", {}, 30)))
-        report["profiles"] = attempt(lambda: profiles(server))
+            server.request("initialize", {"clientInfo": {"name": "clm", "title": "clm", "version": "1"}, "capabilities": {}}, 30)
+            server.send({"method": "initialized"})
+        except RequestFailed as error:
+            return {"server_fault": (server.last_error() or str(error))[:MAX_ERROR]}
+        report["account"] = result_of(lambda: account(server.request("account/read", {}, 20)))
+        report["settings"] = result_of(lambda: settings(server.request("config/read", {}, 20)))
+        report["plugins"] = result_of(lambda: plugins(server.request("plugin/list", {}, 30)))
+        report["profiles"] = result_of(lambda: profiles(server))
         if request["thread"]:
-            report["thread"] = attempt(lambda: thread(server.ask("thread/start", {"cwd": request["cwd"], "ephemeral": True}, 60)))
+            options = {"cwd": request["cwd"], "ephemeral": True}
+            report["thread"] = result_of(lambda: thread(server.request("thread/start", options, 60)))
             if "fault" not in report["thread"]:
-                report["servers"] = attempt(lambda: servers(server, report["settings"].get("servers", {}), request["thread"]))
+                configured = report["settings"].get("servers", {})
+                report["servers"] = result_of(lambda: mcp_servers(server, configured, request["thread"]))
         report["warnings"] = server.warnings
     return report
 
 
-def attempt(work):
+def result_of(query):
     try:
-        return work()
-    except Refused as error:
-        return {"fault": str(error)[:WHY]}
+        return query()
+    except RequestFailed as error:
+        return {"fault": str(error)[:MAX_ERROR]}
 
 
-def account(said):
-    held = said.get("account") or {}
-    return {"kind": held.get("type"), "needed": bool(said.get("requiresOpenaiAuth"))}
+def account(response):
+    current = response.get("account") or {}
+    return {"kind": current.get("type"), "needed": bool(response.get("requiresOpenaiAuth"))}
 
 
-def settings(said):
-    config = said.get("config") or {}
-    listed = config.get("mcp_servers") or {}
+def settings(response):
+    config = response.get("config") or {}
+    servers = config.get("mcp_servers") or {}
     return {
         "model_provider": config.get("model_provider"),
-        "servers": {name: one.get("enabled") is not False for name, one in listed.items()},
+        "servers": {name: server.get("enabled") is not False for name, server in servers.items()},
     }
 
 
-def plugins(said):
+def plugins(response):
     return {
         "listed": [
             {
-                **{key: one.get(key) for key in ("name", "installed", "enabled", "availability")},
-                "marketplace": market.get("name"),
+                **{key: plugin.get(key) for key in ("name", "installed", "enabled", "availability")},
+                "marketplace": marketplace.get("name"),
             }
-            for market in said.get("marketplaces") or []
-            for one in market.get("plugins") or []
-            if one.get("installed")
+            for marketplace in response.get("marketplaces") or []
+            for plugin in marketplace.get("plugins") or []
+            if plugin.get("installed")
         ],
-        "errors": [str(each.get("message") or each)[:WHY] for each in said.get("marketplaceLoadErrors") or []],
+        "errors": [str(error.get("message") or error)[:MAX_ERROR] for error in response.get("marketplaceLoadErrors") or []],
     }
 
 
 def profiles(server):
-    """Earlier ones have no list of them."""
+    """None for older versions, which cannot list them."""
     try:
-        return [one["id"] for one in server.ask("permissionProfile/list", {}, 20).get("data") or []]
-    except Refused:
+        return [profile["id"] for profile in server.request("permissionProfile/list", {}, 20).get("data") or []]
+    except RequestFailed:
         return None
 
 
-def thread(said):
-    active = said.get("activePermissionProfile") or {}
-    sandbox = said.get("sandbox") or {}
+def thread(response):
+    active = response.get("activePermissionProfile") or {}
+    sandbox = response.get("sandbox") or {}
     return {"profile": active.get("id"), "sandbox": sandbox.get("type")}
 
 
-def servers(server, wanted, seconds):
-    """Each that is switched on must get ready, or say why not."""
+def mcp_servers(server, configured, seconds):
+    """Waits until every enabled MCP server is ready or has failed."""
     deadline = time.monotonic() + seconds
-    names = {name for name, enabled in wanted.items() if enabled}
-    while not names <= {name for name, one in server.startups.items() if one["status"] in ("ready", "failed", "cancelled")}:
-        if not server.listen(deadline):
+    names = {name for name, enabled in configured.items() if enabled}
+    final = ("ready", "failed", "cancelled")
+    while not names <= {name for name, startup in server.startups.items() if startup["status"] in final}:
+        if not server.next_message(deadline):
             break
-    listed = server.ask("mcpServerStatus/list", {}, max(5, deadline - time.monotonic())).get("data") or []
-    tools = {one["name"]: sorted(one.get("tools") or {}) for one in listed}
+    listed = server.request("mcpServerStatus/list", {}, max(5, deadline - time.monotonic())).get("data") or []
+    tools = {each["name"]: sorted(each.get("tools") or {}) for each in listed}
     return [
-        {"name": name, "enabled": enabled, **server.startups.get(name, {"status": "silent"}), "tools": tools.get(name, [])}
-        for name, enabled in sorted(wanted.items())
+        {"name": name, "enabled": enabled, **server.startups.get(name, {"status": "unknown"}), "tools": tools.get(name, [])}
+        for name, enabled in sorted(configured.items())
     ]
 
 
 def try_sandbox(program, cwd, profile):
-    """A command that writes where it may: whether Codex' sandbox can be made here at all."""
-    built_in, trial = TRIALS[profile]
-    # Once there was a word for each system; later there is none.
+    """Runs a command in Codex' sandbox, which some hosts cannot create."""
+    built_in, trial = SANDBOX_TRIALS[profile]
+    # Older versions have a subcommand for each operating system.
     usage = subprocess.run([program, "sandbox", "--help"], capture_output=True, text=True, timeout=20, check=False).stdout
-    names = ["sandbox", "linux"] if re.search(r"^\s+linux\s", usage, re.M) else ["sandbox"]
-    words = [program, *names, "-c", f'default_permissions="{built_in}"', "--", "/bin/sh", "-c", trial]
+    subcommand = ["sandbox", "linux"] if re.search(r"^\s+linux\s", usage, re.M) else ["sandbox"]
+    words = [program, *subcommand, "-c", f'default_permissions="{built_in}"', "--", "/bin/sh", "-c", trial]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False, cwd=cwd, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        return {"works": False, "why": "it did not end within 30 s"}
+        return {"works": False, "why": "it did not exit within 30 s"}
     except OSError as error:
         return {"works": False, "why": str(error)}
-    why = "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-WHY:] or f"it ended with {done.returncode}"
+    why = "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-MAX_ERROR:] or f"it exited with {done.returncode}"
     return {"works": done.returncode == 0, "why": why}
 
 
-class Server:
+class AppServer:
     def __init__(self, program, cwd):
         self.errors = tempfile.TemporaryFile(mode="w+", dir="/var/tmp", errors="replace")
         self.process = subprocess.Popen(
             [program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=cwd
         )
-        self.heard = queue.Queue()
+        self.messages = queue.Queue()
         self.startups = {}
         self.warnings = []
-        self.last = 0
+        self.last_id = 0
         threading.Thread(target=self.read, daemon=True).start()
 
     def close(self):
-        # Asked to end, it takes five seconds over it. Its thread was not to be kept, and its children end with the unit.
+        # A regular shutdown takes five seconds. Its thread is ephemeral, and its children end with the unit.
         self.process.kill()
         self.process.wait()
 
-    def complaint(self):
-        """The last thing it said before it ended."""
+    def last_error(self):
+        """The last line of stderr."""
         self.errors.seek(0)
         return next((line.strip() for line in reversed(self.errors.readlines()) if line.strip()), "")
 
     def read(self):
         for line in self.process.stdout:
             try:
-                self.heard.put(json.loads(line))
+                self.messages.put(json.loads(line))
             except ValueError:
                 continue
-        self.heard.put(None)
+        self.messages.put(None)
 
-    def tell(self, message):
+    def send(self, message):
         try:
             self.process.stdin.write(json.dumps(message) + "\n")
             self.process.stdin.flush()
         except OSError as error:
-            raise Refused("it ended") from error
+            raise RequestFailed("it exited") from error
 
-    def listen(self, deadline):
-        """One message, or nothing when there is none in time."""
+    def next_message(self, deadline):
+        """The next message, or None after the deadline."""
         try:
-            message = self.heard.get(timeout=max(0, deadline - time.monotonic()))
+            message = self.messages.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
             return None
         if message is None:
-            raise Refused("it ended")
+            raise RequestFailed("it exited")
         params = message.get("params") or {}
         if message.get("method") == "mcpServer/startupStatus/updated":
-            self.startups[params.get("name")] = {"status": params.get("status"), "error": str(params.get("error") or "")[:WHY]}
+            error = str(params.get("error") or "")[:MAX_ERROR]
+            self.startups[params.get("name")] = {"status": params.get("status"), "error": error}
         elif message.get("method") == "configWarning":
-            self.warnings.append({"summary": str(params.get("summary"))[:WHY], "details": str(params.get("details") or "")[:WHY]})
+            summary, details = str(params.get("summary")), str(params.get("details") or "")
+            self.warnings.append({"summary": summary[:MAX_ERROR], "details": details[:MAX_ERROR]})
         elif "method" in message and "id" in message:
-            self.tell({"id": message["id"], "error": {"code": -32601, "message": "there is no client to answer"}})
+            self.send({"id": message["id"], "error": {"code": -32601, "message": "clm answers no requests"}})
         return message
 
-    def ask(self, method, params, seconds):
-        self.last += 1
-        self.tell({"id": self.last, "method": method, "params": params})
+    def request(self, method, params, seconds):
+        self.last_id += 1
+        self.send({"id": self.last_id, "method": method, "params": params})
         deadline = time.monotonic() + seconds
         while True:
-            message = self.listen(deadline)
+            message = self.next_message(deadline)
             if message is None:
-                raise Refused(f"{method} was not answered within {seconds:.0f} s")
-            if message.get("id") != self.last or "method" in message:
+                raise RequestFailed(f"{method} was not answered within {seconds:.0f} s")
+            if message.get("id") != self.last_id or "method" in message:
                 continue
             if "error" in message:
-                raise Refused(str(message["error"].get("message")))
+                raise RequestFailed(str(message["error"].get("message")))
             return message.get("result") or {}
 
 

@@ -28,7 +28,7 @@ const plugin = z.object({
 /** Codex' report on an agent's host; a question it refused is a fault in its own words. */
 const report = z.object({
   home: z.string(),
-  cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
+  cwd: z.object({ path: z.string(), exists: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
   /** config.toml exists. */
   config: z.boolean(),
   /** The agent itself is logged in. */
@@ -57,8 +57,8 @@ export type McpServer = z.infer<typeof mcpServer>;
 export interface ProbeOptions {
   /** Start a thread, and wait so many seconds for its MCP servers. */
   thread: number | false;
-  /** Leave nothing behind, not even files that Codex creates for itself. */
-  still: boolean;
+  /** Use a temporary copy of CODEX_HOME, so that Codex writes nothing to the original. */
+  ephemeral: boolean;
   /** Try its sandbox with a command that writes or only reads. */
   sandbox: "write" | "read" | false;
 }
@@ -69,7 +69,7 @@ export function probeCommand(
   type: RuntimeType,
   options: ProbeOptions,
 ): { words: string[]; input: string } {
-  const asked = {
+  const request = {
     program: type.program,
     cwd: agent.paths.home,
     env: codexHome(agent),
@@ -78,15 +78,15 @@ export function probeCommand(
     ...options,
   };
   // The agent's own Python: the host may have none.
-  return { words: [fillPaths(agent, type.callback.command), "-c", program], input: `${JSON.stringify(asked)}\n` };
+  return { words: [fillPaths(agent, type.callback.command), "-c", program], input: `${JSON.stringify(request)}\n` };
 }
 
-const mark = "CLM-CODEX ";
+const marker = "CLM-CODEX ";
 
 /** Undefined when the output broke off. It may have lines of other programs. */
 export function parseReport(said: string): CodexReport | undefined {
-  const line = said.split("\n").findLast((each) => each.startsWith(mark));
-  return report.safeParse(objectFrom(line?.slice(mark.length) ?? "")).data;
+  const line = said.split("\n").findLast((each) => each.startsWith(marker));
+  return report.safeParse(objectFrom(line?.slice(marker.length) ?? "")).data;
 }
 
 export const faultIn = (told: object | undefined | null): string | undefined =>

@@ -30,7 +30,7 @@ const demo = { name: "demo", marketplace: "local", installed: true, enabled: tru
 /** A Codex that has all it needs. */
 const healthy: CodexReport = {
   home: "/home/ada/.codex",
-  cwd: { path: "/home/ada", there: true, readable: true, writable: true },
+  cwd: { path: "/home/ada", exists: true, readable: true, writable: true },
   config: true,
   hermes: true,
   program: "/home/ada/.local/bin/codex",
@@ -149,7 +149,7 @@ describe("the host's answer", () => {
     try {
       const program = join(home, "codex");
       writeFileSync(program, '#!/bin/sh\ncase "$1" in --version) echo codex-cli 0.166.0;; esac\n', { mode: 0o755 });
-      const asked = { thread: false, still: false, sandbox: "read" } as const;
+      const asked = { thread: false, ephemeral: false, sandbox: "read" } as const;
       const resolved = { ...agent, paths: { ...agent.paths, home } };
       const { words, input } = probeCommand(resolved, { ...type, program }, asked);
       const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
