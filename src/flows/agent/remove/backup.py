@@ -1,6 +1,6 @@
-# Writes the data of an agent to stdout as a tar.gz. Runs with the agent's own rights, because a link in its home may lead
-# anywhere; a file that it cannot read ends the backup. Argument: JSON with the roots to copy, the patterns to leave out of each,
-# the list of skills that were installed with the agent, and the largest size in bytes.
+# Writes the data of an agent to stdout as a tar.gz. Runs as the agent's user, because a link in its home may lead anywhere; an
+# unreadable file ends the backup. Argument: JSON with the roots to copy, each with its patterns to exclude, the path of the list
+# of skills installed with the agent, and the maximum size in bytes.
 import errno
 import fnmatch
 import hashlib
@@ -13,40 +13,40 @@ import tarfile
 import tempfile
 from urllib.parse import quote
 
-asked = json.loads(sys.argv[1])
-left = asked["largest"]
+request = json.loads(sys.argv[1])
+remaining_bytes = request["max_bytes"]
 
 
-# A file that cannot be backed up stops the removal.
-def give_up(path, why):
+# Exits with an error, which stops the removal of the agent.
+def fail(path, why):
     sys.exit((path if path.isprintable() else ascii(path)) + ": " + why)
 
 
-def keep(tar, path, name):
-    global left
+def add_file(tar, path, name):
+    global remaining_bytes
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        # Removed meanwhile, a link, or a socket.
+        # The file was removed meanwhile, or is a link or a socket.
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
             return
-        give_up(path, error.strerror)
+        fail(path, error.strerror)
     with os.fdopen(fd, "rb") as file:
         info = tar.gettarinfo(arcname=name, fileobj=file)
         if not info or not info.isreg():
             return
-        left -= info.size
-        if left < 0:
-            give_up(path, "the backup would be larger than %d MB" % (asked["largest"] // 1000000))
+        remaining_bytes -= info.size
+        if remaining_bytes < 0:
+            fail(path, "the backup would be larger than %d MB" % (request["max_bytes"] // 1000000))
         info.mtime = int(info.mtime)
         try:
             tar.addfile(info, file)
         except OSError as error:
-            give_up(path, str(error))
+            fail(path, str(error))
 
 
-# The file alone is not enough: the newest rows of a database in use are in its journal.
-def keep_database(tar, path, name):
+# Copies through SQLite: the newest rows of a database in use are in its journal, not in its file.
+def add_database(tar, path, name):
     with tempfile.TemporaryDirectory(prefix=".clm-backup-", dir=os.path.dirname(path)) as folder:
         copy = os.path.join(folder, "copy.db")
         try:
@@ -55,33 +55,33 @@ def keep_database(tar, path, name):
             with target:
                 source.backup(target)
         except sqlite3.Error as error:
-            give_up(path, str(error))
+            fail(path, str(error))
         target.close()
         source.close()
-        keep(tar, copy, name)
+        add_file(tar, copy, name)
 
 
 def is_database(path):
     try:
-        # Opened as `keep` does: a file may be replaced by a pipe at any time.
+        # With the flags of `add_file`: a file may be replaced by a pipe at any time.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
 
-# A pattern that begins with a slash is a path below the root, any other a name anywhere. A `*` matches within one name.
-def is_left_out(name, patterns):
+# A pattern that begins with a slash is a path below the root, any other a name in any directory. A `*` matches within one name.
+def is_excluded(name, patterns):
     parts = name.split("/")
     for pattern in patterns:
-        wanted = pattern[1:].split("/") if pattern.startswith("/") else [pattern]
-        having = parts if pattern.startswith("/") else parts[-1:]
-        if len(wanted) == len(having) and all(map(fnmatch.fnmatchcase, having, wanted)):
+        globs = pattern[1:].split("/") if pattern.startswith("/") else [pattern]
+        names = parts if pattern.startswith("/") else parts[-1:]
+        if len(globs) == len(names) and all(map(fnmatch.fnmatchcase, names, globs)):
             return True
     return False
 
 
-# The digests of the skills as they were installed: lines `name:md5`.
+# The digests of the skills when they were installed, from lines of `name:md5`.
 def bundled_digests(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -91,13 +91,13 @@ def bundled_digests(path):
     return {line.rpartition(":")[2].strip() for line in lines if ":" in line}
 
 
-# A skill that was installed with the agent and not changed is not kept: the next installation has it.
+# Skills that are unchanged since the installation are not backed up: the next installation brings them.
 def is_bundled(folder, digests):
     if not digests or not os.path.isfile(os.path.join(folder, "SKILL.md")):
         return False
     files = []
-    for above, _, names in os.walk(folder):
-        files += [os.path.join(above, name) for name in names]
+    for parent, _, names in os.walk(folder):
+        files += [os.path.join(parent, name) for name in names]
     digest = hashlib.md5()
     for path in sorted(files, key=lambda each: os.path.relpath(each, folder).split("/")):
         try:
@@ -111,33 +111,33 @@ def is_bundled(folder, digests):
     return digest.hexdigest() in digests
 
 
-def keep_all(tar, root, prefix, without, digests):
-    for folder, folders, files in os.walk(root, onerror=lambda error: give_up(error.filename, error.strerror)):
-        inside = os.path.relpath(folder, root)
+def add_tree(tar, root, prefix, exclude, digests):
+    for folder, folders, files in os.walk(root, onerror=lambda error: fail(error.filename, error.strerror)):
+        relative = os.path.relpath(folder, root)
 
-        def name_of(each):
-            return each if inside == "." else os.path.join(inside, each)
+        def relative_name(each):
+            return each if relative == "." else os.path.join(relative, each)
 
         folders[:] = sorted(
             each
             for each in folders
-            if not is_left_out(name_of(each), without)
+            if not is_excluded(relative_name(each), exclude)
             and not os.path.islink(os.path.join(folder, each))
             and not is_bundled(os.path.join(folder, each), digests)
         )
         for each in sorted(files):
-            path, name = os.path.join(folder, each), name_of(each)
-            if is_left_out(name, without) or os.path.islink(path):
+            path, name = os.path.join(folder, each), relative_name(each)
+            if is_excluded(name, exclude) or os.path.islink(path):
                 continue
-            # A database file without a database in it is damaged: its journal may hold what the file does not.
-            own = not prefix and inside == "." and each.endswith(".db") and os.path.isfile(path)
-            if own or each.endswith((".db", ".sqlite", ".sqlite3")) and is_database(path):
-                keep_database(tar, path, prefix + name)
+            # The agent's own .db files are copied as databases even without the header: their journal may hold the data.
+            is_own = not prefix and relative == "." and each.endswith(".db") and os.path.isfile(path)
+            if is_own or each.endswith((".db", ".sqlite", ".sqlite3")) and is_database(path):
+                add_database(tar, path, prefix + name)
             else:
-                keep(tar, path, prefix + name)
+                add_file(tar, path, prefix + name)
 
 
 with tarfile.open(fileobj=sys.stdout.buffer, mode="w|gz", format=tarfile.GNU_FORMAT) as tar:
-    for root in asked["roots"]:
+    for root in request["roots"]:
         if os.path.isdir(root["path"]) and not os.path.islink(root["path"]):
-            keep_all(tar, root["path"], root["prefix"], root["without"], bundled_digests(asked["bundled"]))
+            add_tree(tar, root["path"], root["prefix"], root["exclude"], bundled_digests(request["bundled_skills"]))

@@ -97,11 +97,11 @@ const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 export function backupRequest({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
   const { home, data } = paths;
   return {
-    largest: bytes,
-    bundled: fill(backup.bundled, namedPaths(paths)) ?? "",
+    max_bytes: bytes,
+    bundled_skills: fill(backup.bundled, namedPaths(paths)) ?? "",
     roots: [
-      { path: data, prefix: "", without: backup.without },
-      { path: home, prefix: "home/", without: [...backup.home_without, `/${relative(home, data)}`] },
+      { path: data, prefix: "", exclude: backup.without },
+      { path: home, prefix: "home/", exclude: [...backup.home_without, `/${relative(home, data)}`] },
     ],
   };
 }
