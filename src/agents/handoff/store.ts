@@ -15,21 +15,21 @@ export interface HandoffStore {
 
 /** `id` is the session it is about. */
 export type ChangeRequest = { id: string } & (
-  | { verb: "look" }
-  | ({ verb: "seed"; session: Row; messages: Row[] } & Sweep)
+  | { verb: "check-columns" }
+  | ({ verb: "insert-session"; session: Row; messages: Row[] } & SessionCleanup)
   /**
-   * Removes the note `planted`, and the `question` about it with its answer; with `wait`, not before the answer exists.
+   * Removes the `note`, and the `question` about it with its answer; with `wait`, not before the answer exists.
    * `counts` are those of the messages that moved.
    */
-  | ({ verb: "settle"; planted: string; question: string; wait: boolean; counts: Counts } & Sweep)
-  | { verb: "forget" }
+  | ({ verb: "remove-proof"; note: string; question: string; wait: boolean; counts: Counts } & SessionCleanup)
+  | { verb: "delete-session" }
   /** `last` is the last message that was read: a session that continued since stays open. */
-  | { verb: "close"; last: number | null; at: number }
+  | { verb: "close-session"; last: number | null; at: number }
 );
 
-interface Sweep {
+interface SessionCleanup {
   /** Sessions that were removed before, and are removed again if something wrote them since. */
-  gone?: string[];
+  removed?: string[];
 }
 
 export interface Counts {
@@ -41,22 +41,24 @@ export interface ChangeReply extends ProgramAnswer {
   /** Columns without which nothing can be written. */
   missing?: string[];
   title?: string | null;
-  early?: boolean;
+  /** The agent has not stored its answer to the question yet. */
+  unanswered?: boolean;
   messages?: Row[];
   /** The note still existed. */
-  planted?: boolean;
+  note_found?: boolean;
   /** Messages after the proof: the conversation continued already. */
-  behind?: number;
-  forgotten?: number;
+  later?: number;
+  /** The number of sessions. */
+  deleted?: number;
   closed?: boolean;
   /** It had ended before, for another reason. */
-  before?: boolean;
+  ended_before?: boolean;
 }
 
 export type ChannelRequest =
-  /** Without a session, the one used last, except these and those that begin with one of them and a dash. */
-  | { verb: "look"; session?: string; without: string[] }
-  | { verb: "hand"; session: string; platform: string; reset: boolean; wait: number };
+  /** Without a session, the one used last, except these ids and those that begin with one of them and a dash. */
+  | { verb: "show-session"; session?: string; exclude: string[] }
+  | { verb: "request-handoff"; session: string; platform: string; reset: boolean; wait: number };
 
 /** A session, and the state of the last request to move it to a channel. */
 export interface ChannelState {
@@ -75,14 +77,14 @@ export type ChannelOutcome =
   | "failed"
   /** The agent had not begun, and the request was withdrawn: by the timeout, or by the user. */
   | "timed-out"
-  | "taken-back"
+  | "withdrawn"
   /** The agent has begun, so the request cannot be withdrawn: after the timeout, or by the user. */
   | "stuck"
   | "left-running"
   /** clm did not make the request, so it leaves it. */
   | "left-pending"
   /** The database was locked to the end; `state` is the last that was read. */
-  | "in-use"
+  | "database-locked"
   /** Another request has replaced it. */
   | "replaced";
 
@@ -91,7 +93,7 @@ export interface ChannelReply extends ProgramAnswer {
   state?: string;
   /** The same request existed already. */
   joined?: boolean;
-  ended?: ChannelOutcome;
+  outcome?: ChannelOutcome;
   error?: string | null;
   busy?: string;
   platform?: string | null;

@@ -9,9 +9,9 @@ export interface HostProgram {
 export interface ProgramAnswer {
   /** The agent has no sessions yet. */
   absent?: boolean;
-  /** This names no session, or the several of `like`. */
+  /** This names no session, or the several of `candidates`. */
   unknown?: string;
-  like?: string[];
+  candidates?: string[];
   fault?: string;
   why?: string;
   /** The last line. */

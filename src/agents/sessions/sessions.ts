@@ -40,7 +40,7 @@ export interface SessionFilter {
 export type SessionQuery =
   | ({ verb: "list" } & SessionFilter)
   /** With `earlier` also the hidden part of a session: its parent, and messages that were undone or compacted. */
-  | { verb: "whole"; ids: string[]; all: boolean; earlier?: boolean | undefined }
+  | { verb: "read"; ids: string[]; all: boolean; earlier?: boolean | undefined }
   | ({ verb: "search"; text: string } & SessionFilter);
 
 export interface SessionAnswer extends ProgramAnswer {

@@ -87,18 +87,18 @@ function parseAnswer<Answer extends ProgramAnswer>(agent: Agent, line: string, v
   } catch (error) {
     throw new Fault("remote-failed", `the sessions of ${agent.name} could not be parsed`, { cause: error });
   }
-  if (answer.unknown !== undefined) throw unknownSession(agent, answer.unknown, answer.like ?? []);
+  if (answer.unknown !== undefined) throw unknownSession(agent, answer.unknown, answer.candidates ?? []);
   return answer;
 }
 
-export function unknownSession({ name, ref }: Agent, id: string, like: string[]): Fault {
+export function unknownSession({ name, ref }: Agent, id: string, candidates: string[]): Fault {
   const next = `clm agent sessions list ${ref}`;
-  if (like.length === 0) return new Fault("not-found", `${name} has no session '${id}'`, { next });
-  const more = like.length > 5 ? " and more" : "";
+  if (candidates.length === 0) return new Fault("not-found", `${name} has no session '${id}'`, { next });
+  const more = candidates.length > 5 ? " and more" : "";
   return new Fault("usage", `several sessions of ${name} begin with '${id}'`, {
-    why: `${like.slice(0, 5).join(", ")}${more}`,
+    why: `${candidates.slice(0, 5).join(", ")}${more}`,
     next,
-    data: { sessions: like },
+    data: { sessions: candidates },
   });
 }
 

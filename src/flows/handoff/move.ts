@@ -41,14 +41,14 @@ export async function move(
     const moved = { hash: digestOf(messages), messages: messages.length, calls: countsOf(messages).tool_call_count };
     await note({ planted: text, moved });
     const removed = handoffs.removed(handoff.to);
-    const seed: ChangeRequest = {
-      verb: "seed",
+    const insert: ChangeRequest = {
+      verb: "insert-session",
       id: handoff.id,
       session: store.sessionRow(messages, what.title, target.model),
       messages: [...messages, ...planted(text, messages, at)].map(store.rowOf),
-      gone: removed,
+      removed,
     };
-    await change(`write ${messages.length} messages to ${agent.name}`, () => changeSessions(session, target, seed));
+    await change(`write ${messages.length} messages to ${agent.name}`, () => changeSessions(session, target, insert));
     await note({ stage: "seeded" });
     await handoffs.swept(removed, session.now());
     await prove(`have ${agent.name} prove that it read them`, () => mustKnowCode(session, handoff.id, target, code));

@@ -30,10 +30,10 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
   if (!moved) throw new Error("what is proven was seeded");
   const target = await targetAt(session, to);
   const { transcriptFrom } = await capability(target.resolved.manifest, "handoff");
-  const { messages: rows = [], planted, behind = 0 } = await settle(session, target, handoff, moved);
+  const { messages: rows = [], note_found: noteFound, later = 0 } = await removeProof(session, target, handoff, moved);
   if (!hasArrived(transcriptFrom(rows), moved)) {
     // The conversation continued, or an earlier run removed the note: clm must not remove the session's later content.
-    if (!planted || behind > 0) {
+    if (!noteFound || later > 0) {
       const what = `${id} of ${target.agent.name} is not what was handed over any more`;
       throw new Fault("conflict", what, { data: { reason: "changed" } });
     }
@@ -54,18 +54,19 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
   return close ? { ...done, closed: await closeSource(session, from, close.last) } : done;
 }
 
-async function settle(
+async function removeProof(
   session: Session,
   target: AgentTarget,
-  { id, planted, to }: Handoff,
+  { id, planted: note, to }: Handoff,
   moved: NonNullable<Handoff["moved"]>,
 ) {
   const counts = { message_count: moved.messages, tool_call_count: moved.calls };
-  const gone = handoffsOf(session).removed(to);
+  const removed = handoffsOf(session).removed(to);
   for (let left = tries; ; left--) {
     const wait = left > 0;
-    const reply = await changeSessions(session, target, { verb: "settle", id, planted, question, counts, wait, gone });
-    if (!reply.early) return reply;
+    const request = { verb: "remove-proof" as const, id, note, question, counts, wait, removed };
+    const reply = await changeSessions(session, target, request);
+    if (!reply.unanswered) return reply;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
@@ -76,9 +77,13 @@ export async function closeSource(session: Session, from: Handoff["from"], last:
     session.ui.warn(`${from.host}/${from.agent} is not there any more, and ${from.session} was not closed`);
     return false;
   }
-  const request = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
-  const { closed = false, before } = await changeSessions(session, await targetAt(session, from), request);
-  if (before) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
+  const request = { verb: "close-session" as const, id: from.session, last, at: session.now().getTime() / 1000 };
+  const { closed = false, ended_before: endedBefore } = await changeSessions(
+    session,
+    await targetAt(session, from),
+    request,
+  );
+  if (endedBefore) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
   if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
   return closed;
 }
@@ -91,8 +96,8 @@ const rounds = 5;
 export async function forget(session: Session, { id, to }: Handoff, signal = session.signal): Promise<void> {
   const target = await targetAt(session, to);
   for (let round = 0; round < rounds; round++) {
-    const { forgotten = 0 } = await changeSessions(session, target, { verb: "forget", id }, signal);
-    if (round > 0 && forgotten === 0) break;
+    const { deleted = 0 } = await changeSessions(session, target, { verb: "delete-session", id }, signal);
+    if (round > 0 && deleted === 0) break;
     await new Promise((resolve) => setTimeout(resolve, comesLate));
   }
   await handoffsOf(session).remove(id, to, session.now());

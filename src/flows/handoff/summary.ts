@@ -21,7 +21,7 @@ export async function summaryOf(session: Session, target: HandoffTarget, id: str
     summary = cutTo(text.trim(), longestSummary);
   }
   const made = `${id}-summary`;
-  await changeSessions(session, target, { verb: "forget", id: made });
+  await changeSessions(session, target, { verb: "delete-session", id: made });
   await handoffsOf(session).remove(made, { host: agent.host.name, agent: agent.name }, session.now());
   return summary ?? "";
 }

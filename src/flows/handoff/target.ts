@@ -27,7 +27,7 @@ export async function mustTakeOver(
   mustBeValidated(agent);
   const target = await mustTakeItsKey(session, agent);
   const store = await capability(target.resolved.manifest, "handoff");
-  const { missing = [] } = await changeSessions(session, target, { verb: "look", id: "" });
+  const { missing = [] } = await changeSessions(session, target, { verb: "check-columns", id: "" });
   if (missing.length > 0) {
     throw new Fault("unsupported", `clm cannot write to the session database of ${agent.name}`, {
       why: `it has no ${missing.join(", ")}`,

@@ -1,127 +1,128 @@
-# Asks an agent's gateway, by the row of a session in its state.db, to let that session go on in a channel, and waits until
-# it has answered there. As long as stdin stays open, somebody waits.
+# Requests that an agent's gateway continues a session in a channel, through the session's row in state.db, and waits for the
+# outcome. clm closes stdin when it stops waiting.
 import select
 import time
 
-LOOK_SECONDS = 0.5
-# So long a request that is at its end is tried to be taken back, while somebody else writes to the database.
-PATIENCE_SECONDS = 5
-# Only who made a request may take it back.
-made = False
+POLL_SECONDS = 0.5
+# After the wait, how long a locked database is retried to withdraw the request.
+LOCK_TIMEOUT_SECONDS = 5
+# Only the program that made a request may withdraw it.
+request_made = False
 
 
-def opened():
-    db, has = writable(10)
-    if "handoff_state" not in has["sessions"]:
-        raise Refusal(fault="too-old", why="its state.db has no columns for it")
+def open_database():
+    db, columns = open_writable(10)
+    if "handoff_state" not in columns["sessions"]:
+        raise Refused(fault="too-old", why="its state.db has no handoff columns")
     return db
 
 
-def look(db):
-    word = question.get("session")
-    tell(session=shown(db, used_last(db) if word is None else meant(db, word)))
+def show_session(db):
+    prefix = request.get("session")
+    send(session=read_session(db, last_used_session(db) if prefix is None else resolve_session_id(db, prefix)))
 
 
-def used_last(db):
-    for row in db.execute(f"SELECT id FROM sessions s ORDER BY {LAST} DESC, s.rowid DESC"):
-        if not any(row["id"] == each or row["id"].startswith(each + "-") for each in question["without"]):
+def last_used_session(db):
+    for row in db.execute(f"SELECT id FROM sessions s ORDER BY {LAST_ACTIVE} DESC, s.rowid DESC"):
+        if not any(row["id"] == prefix or row["id"].startswith(prefix + "-") for prefix in request["exclude"]):
             return row["id"]
-    raise Refusal(absent=True)
+    raise Refused(absent=True)
 
 
-def shown(db, session):
+def read_session(db, session):
     columns = "id, title, source, message_count AS messages, handoff_state AS state, handoff_platform AS platform"
     row = db.execute(f"SELECT {columns}, handoff_error AS error FROM sessions WHERE id = ?", [session]).fetchone()
     if row is None:
-        raise Refusal(unknown=session, like=[])
+        raise Refused(unknown=session, candidates=[])
     return dict(row)
 
 
-# Only from the states that are named, and only the row that is still so: whatever the agent does meanwhile is its own.
-def change(db, to, froms, platform=None, error=None):
-    marks = ", ".join("?" for _ in froms)
+# Updates the row only while it is in one of `from_states` and, except for a new request, still for this platform: the agent may
+# have changed it meanwhile.
+def set_state(db, state, from_states, platform=None, error=None):
+    marks = ", ".join("?" for _ in from_states)
     guard = f"coalesce(handoff_state, '') IN ({marks}) AND (? = 'pending' OR handoff_platform IS ?)"
     text = "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ? WHERE id = ? AND "
-    values = [to, platform, error, question["session"], *froms, to, platform]
+    values = [state, platform, error, request["session"], *from_states, state, platform]
     return db.execute(text + guard, values).rowcount == 1
 
 
-def hand(db):
-    global made
-    session, platform = question["session"], question["platform"]
-    before = shown(db, session)
-    if question["reset"] and before["state"] == "running":
-        change(db, "failed", ["running"], before["platform"], "given up: nobody was at work on it any more")
-    if change(db, "pending", ["", "completed", "failed"], platform):
-        made = True
-        tell(state="pending")
+def request_handoff(db):
+    global request_made
+    session, platform = request["session"], request["platform"]
+    before = read_session(db, session)
+    if request["reset"] and before["state"] == "running":
+        set_state(db, "failed", ["running"], before["platform"], "given up: nobody was at work on it any more")
+    if set_state(db, "pending", ["", "completed", "failed"], platform):
+        request_made = True
+        send(state="pending")
     else:
-        now = shown(db, session)
+        now = read_session(db, session)
         if now["state"] != "pending" or now["platform"] != platform:
-            raise Refusal(busy=now["state"] or "free", platform=now["platform"])
-        tell(state="pending", joined=True)
-    tell(**wait(db, session, platform))
+            raise Refused(busy=now["state"] or "free", platform=now["platform"])
+        send(state="pending", joined=True)
+    send(**wait_for_outcome(db, session, platform))
 
 
-def wait(db, session, platform):
-    # From here on a database that is in use is no reason to give up: it is asked again.
-    db.execute(f"PRAGMA busy_timeout = {int(LOOK_SECONDS * 1000)}")
-    until = time.monotonic() + question["wait"]
-    over = None
-    told = "pending"
+def wait_for_outcome(db, session, platform):
+    # A locked database does not end the wait: the next poll reads it again.
+    db.execute(f"PRAGMA busy_timeout = {int(POLL_SECONDS * 1000)}")
+    deadline = time.monotonic() + request["wait"]
+    wait_ended = None
+    last_state = "pending"
     while True:
-        left = until - time.monotonic()
-        gone = is_alone(0)
-        if over is None and (left <= 0 or gone):
-            over = time.monotonic()
+        remaining = deadline - time.monotonic()
+        cancelled = stdin_closed(0)
+        if wait_ended is None and (remaining <= 0 or cancelled):
+            wait_ended = time.monotonic()
         try:
-            now = shown(db, session)
+            now = read_session(db, session)
             state = now["state"]
             if now["platform"] != platform or state not in ("pending", "running", "completed", "failed"):
-                return {"ended": "replaced", "state": state, "platform": now["platform"]}
+                return {"outcome": "replaced", "state": state, "platform": now["platform"]}
             if state in ("completed", "failed"):
-                return {"ended": state, "error": now["error"]}
-            if state != told:
-                tell(state=state)
-                told = state
-            if over is not None and (ended := given_up(db, state, platform, gone)):
-                return {"ended": ended}
+                return {"outcome": state, "error": now["error"]}
+            if state != last_state:
+                send(state=state)
+                last_state = state
+            if wait_ended is not None and (outcome := withdraw(db, state, platform, cancelled)):
+                return {"outcome": outcome}
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) and "busy" not in str(error):
                 raise
-            if over is not None and time.monotonic() - over > PATIENCE_SECONDS:
-                return {"ended": "in-use", "state": told, "error": str(error)}
-        if over is None:
-            is_alone(max(0, min(LOOK_SECONDS, left)))
+            if wait_ended is not None and time.monotonic() - wait_ended > LOCK_TIMEOUT_SECONDS:
+                return {"outcome": "database-locked", "state": last_state, "error": str(error)}
+        if wait_ended is None:
+            stdin_closed(max(0, min(POLL_SECONDS, remaining)))
 
 
-# How a request ends that nobody waits for any longer; nothing when the agent was faster.
-def given_up(db, state, platform, gone):
+# Withdraws the request if possible, and returns the outcome; None when the agent changed the row first.
+def withdraw(db, state, platform, cancelled):
     if state == "running":
-        return "left-running" if gone else "stuck"
-    if not made:
+        return "left-running" if cancelled else "stuck"
+    if not request_made:
         return "left-pending"
-    if change(db, "failed", ["pending"], platform, "taken back" if gone else "timed out waiting for gateway"):
-        return "taken-back" if gone else "timed-out"
+    if set_state(db, "failed", ["pending"], platform, "taken back" if cancelled else "timed out waiting for gateway"):
+        return "withdrawn" if cancelled else "timed-out"
     return None
 
 
-# Nobody says anything more on stdin: when there is something to read, it is its end.
-def is_alone(seconds):
+# Waits up to `seconds`. clm sends nothing after the request, so stdin becomes readable only when it is closed.
+def stdin_closed(seconds):
     ready, _, _ = select.select([0], [], [], seconds)
     return bool(ready) and os.read(0, 4096) == b""
 
 
 def main():
-    db = opened()
+    db = open_database()
     try:
-        {"look": look, "hand": hand}[question["verb"]](db)
+        {"show-session": show_session, "request-handoff": request_handoff}[request["verb"]](db)
     except BrokenPipeError:
-        # Whoever waited has gone, and what was asked is taken back all the same.
-        if made:
-            db.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000}")
-            change(db, "failed", ["pending"], question["platform"], "taken back")
+        # clm is gone, so nobody reads the outcome; the request is withdrawn all the same.
+        if request_made:
+            db.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_SECONDS * 1000}")
+            set_state(db, "failed", ["pending"], request["platform"], "taken back")
         os._exit(0)
 
 
-conclude(main, "unreadable")
+run(main, "unreadable")

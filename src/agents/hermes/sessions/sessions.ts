@@ -5,7 +5,7 @@ import program from "./program.py?raw";
 
 /** Sessions of proofs are shown only when asked for by id. */
 export const query: SessionStore["query"] = (query, paths) =>
-  onStateDb(program, { ...query, hidden: proofSessions }, paths);
+  onStateDb(program, { ...query, hidden_prefix: proofSessions }, paths);
 
 export function sessionFrom(row: Row): ChatSession {
   return {

@@ -68,7 +68,7 @@ export async function* readTranscripts(
   const target = await sessionTarget(session, ref);
   const { agent, store } = target;
   let none = true;
-  const answers = query(session, target, { verb: "whole", ...which });
+  const answers = query(session, target, { verb: "read", ...which });
   for await (const { session: row, messages = [], earlier = [] } of answers) {
     if (!row) continue;
     none = false;
@@ -117,9 +117,9 @@ function unreadable({ name, host, ref }: Agent, fault: string, why: string): Fau
       next: "the same command again",
     });
   }
-  const isUnshared = fault === "unshared";
+  const isShmMissing = fault === "missing-shm";
   return new Fault("remote-failed", `the sessions of ${name} cannot be read on ${host.name}`, {
-    why: [why, ...(isUnshared ? ["the agent creates it again when it starts"] : [])],
-    next: isUnshared ? `clm agent start ${ref}` : `clm agent doctor ${ref}`,
+    why: [why, ...(isShmMissing ? ["the agent creates it again when it starts"] : [])],
+    next: isShmMissing ? `clm agent start ${ref}` : `clm agent doctor ${ref}`,
   });
 }

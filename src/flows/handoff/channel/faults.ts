@@ -38,10 +38,10 @@ export function inTheWay(
 }
 
 /** Any other outcome is that of another request. */
-export function failureIn(asked: ChannelHandoff, { ended, error, ...said }: ChannelReply): Fault {
+export function failureIn(asked: ChannelHandoff, { outcome, error, ...reply }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;
-  switch (ended) {
+  switch (outcome) {
     case "failed":
       return new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
         why: error ?? "it does not say why",
@@ -58,14 +58,14 @@ export function failureIn(asked: ChannelHandoff, { ended, error, ...said }: Chan
         why: "somebody else made it, so it was left: the agent may take it up later",
         next: [again(asked, channel), `clm agent doctor ${ref}`],
       });
-    case "in-use":
+    case "database-locked":
       return new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
         why: [
           error ?? "its database is locked",
-          `when it was last seen, the request for session ${session} was ${said.state}`,
+          `when it was last seen, the request for session ${session} was ${reply.state}`,
         ],
         next: [again(asked, channel), `clm agent doctor ${ref}`],
-        data: { state: said.state },
+        data: { state: reply.state },
       });
     case "stuck": {
       const what = `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`;
@@ -76,7 +76,7 @@ export function failureIn(asked: ChannelHandoff, { ended, error, ...said }: Chan
     }
     default:
       return new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
-        why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
+        why: `it is ${reply.busy ?? reply.state ?? "free"}${reply.platform ? `, for ${reply.platform}` : ""}`,
         next: again(asked, channel),
       });
   }

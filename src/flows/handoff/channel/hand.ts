@@ -64,7 +64,8 @@ export async function handToChannel(
       ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still working on it, the two may mix.`
       : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
-  const replies = askForChannel(session, target, { verb: "hand", session: before.id, platform: channel, reset, wait });
+  const request = { verb: "request-handoff" as const, session: before.id, platform: channel, reset, wait };
+  const replies = askForChannel(session, target, request);
   return flow(
     session,
     action,
@@ -82,9 +83,9 @@ export async function handToChannel(
 
 async function readState(session: Session, target: AgentTarget, id?: string): Promise<ChannelState> {
   let before: ChannelState | undefined;
-  const without = unfinishedSessions(session, target.agent);
-  const look: ChannelRequest = { verb: "look", ...(id && { session: id }), without };
-  for await (const said of askForChannel(session, target, look)) before ??= said.session;
+  const exclude = unfinishedSessions(session, target.agent);
+  const request: ChannelRequest = { verb: "show-session", ...(id && { session: id }), exclude };
+  for await (const reply of askForChannel(session, target, request)) before ??= reply.session;
   session.signal.throwIfAborted();
   if (!before) throw new Fault("not-found", `${target.agent.name} has no session yet`);
   return before;
@@ -103,7 +104,7 @@ async function* askForChannel(
   const { manifest, paths } = target.resolved;
   const { name, host, ref } = target.agent;
   const program = (await capability(manifest, "handoff")).toChannel(request, paths);
-  const seconds = Math.ceil(request.verb === "hand" ? request.wait : 0) + spareSeconds;
+  const seconds = Math.ceil(request.verb === "request-handoff" ? request.wait : 0) + spareSeconds;
   const options = { verb: "handed over", seconds, signal: session.signal, awaitAnswer: true };
   for await (const reply of runHostProgram<ChannelReply>(session, target, program, options)) {
     if (reply.absent) throw new Fault("not-found", `${name} has no session yet`, { next: `clm chat ${ref}` });
@@ -127,13 +128,13 @@ async function mustBeHanded(
   let last: ChannelReply = {};
   // To its end, so that the program on the host has ended too.
   for (let next = first; !next.done; next = await replies.next()) {
-    if (next.value.busy || next.value.ended) last = next.value;
+    if (next.value.busy || next.value.outcome) last = next.value;
     else progress.update(progressOf(asked.agent.name, next.value));
   }
-  const { busy, platform = null, ended } = last;
+  const { busy, platform = null, outcome } = last;
   if (busy) throw inTheWay(asked, { state: busy, platform }) ?? failureIn(asked, last);
   if (session.signal.aborted) throw stopped(session, asked, last);
-  if (ended !== "completed") throw failureIn(asked, last);
+  if (outcome !== "completed") throw failureIn(asked, last);
 }
 
 const progressOf = (name: string, { state, joined }: ChannelReply): string =>
@@ -143,11 +144,16 @@ const progressOf = (name: string, { state, joined }: ChannelReply): string =>
       ? `the same request exists already; waiting for ${name}`
       : `waiting for ${name}`;
 
-function stopped({ ui, signal }: Session, { agent, channel }: ChannelHandoff, { ended, state }: ChannelReply): unknown {
-  if (ended === "taken-back") ui.note("the request was withdrawn: nothing was handed over");
-  if (ended === "left-pending") ui.warn("somebody else made the request, so it was left");
-  if (ended === "in-use") ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);
-  if (ended === "left-running") ui.warn(`${agent.name} had begun and goes on: the same command says what came of it`);
-  if (ended === "completed") ui.note(`it was handed to ${channel} just before`);
+function stopped(
+  { ui, signal }: Session,
+  { agent, channel }: ChannelHandoff,
+  { outcome, state }: ChannelReply,
+): unknown {
+  if (outcome === "withdrawn") ui.note("the request was withdrawn: nothing was handed over");
+  if (outcome === "left-pending") ui.warn("somebody else made the request, so it was left");
+  if (outcome === "database-locked")
+    ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);
+  if (outcome === "left-running") ui.warn(`${agent.name} had begun and goes on: the same command says what came of it`);
+  if (outcome === "completed") ui.note(`it was handed to ${channel} just before`);
   return signal.reason;
 }

@@ -27,7 +27,7 @@ const gateway = (does: string): string =>
   `CREATE TRIGGER gateway AFTER UPDATE OF handoff_state ON sessions WHEN new.handoff_state = 'pending' BEGIN
      UPDATE sessions SET ${does} WHERE id = new.id; END;`;
 
-const standing = (state: string, platform: string | null = "discord"): string =>
+const handoffState = (state: string, platform: string | null = "discord"): string =>
   `UPDATE sessions SET handoff_state = '${state}', handoff_platform = ${platform ? `'${platform}'` : "NULL"} WHERE id = 'tea-1';`;
 
 /** Its answer; the wait ends at a line that matches `until`, after `before` ran. */
@@ -56,12 +56,18 @@ async function ask(
   return answers;
 }
 
-const look = (session?: string, without: string[] = []) => ask({ verb: "look", ...(session && { session }), without });
-const hand = (
+const showSession = (session?: string, exclude: string[] = []) =>
+  ask({ verb: "show-session", ...(session && { session }), exclude });
+const requestHandoff = (
   more: { reset?: boolean; wait?: number } = {},
   until?: Partial<ChannelReply>,
   before?: () => Promise<void>,
-) => ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
+) =>
+  ask(
+    { verb: "request-handoff", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more },
+    until,
+    before,
+  );
 
 function row(): unknown[] {
   const code = `import json, sqlite3, sys
@@ -70,10 +76,10 @@ print(json.dumps(row.fetchone()))`;
   return JSON.parse(execFileSync(python, ["-c", code, join(data, "state.db")], { encoding: "utf8" }));
 }
 
-describe("a look", () => {
+describe("the session to hand over", () => {
   it("finds the session that was used last", async () => {
     make();
-    expect(await look()).toEqual([
+    expect(await showSession()).toEqual([
       {
         session: {
           id: "tea-1",
@@ -90,82 +96,91 @@ describe("a look", () => {
 
   it("takes none for it that a handoff left half made", async () => {
     make();
-    expect(await look(undefined, ["tea-1"])).toMatchObject([{ session: { id: "tea-2" } }]);
-    expect(await look(undefined, ["tea"])).toEqual([{ absent: true }]);
+    expect(await showSession(undefined, ["tea-1"])).toMatchObject([{ session: { id: "tea-2" } }]);
+    expect(await showSession(undefined, ["tea"])).toEqual([{ absent: true }]);
   });
 
   it.each<[string, string, unknown]>([
     ["its id", "tea-2", { session: { id: "tea-2" } }],
-    ["how several begin", "tea", { unknown: "tea", like: ["tea-1", "tea-2"] }],
-    ["one that is not there", "coffee", { unknown: "coffee", like: [] }],
-    ["what is no name but SQL", "' OR 1 --", { unknown: "' OR 1 --", like: [] }],
+    ["how several begin", "tea", { unknown: "tea", candidates: ["tea-1", "tea-2"] }],
+    ["one that is not there", "coffee", { unknown: "coffee", candidates: [] }],
+    ["what is no name but SQL", "' OR 1 --", { unknown: "' OR 1 --", candidates: [] }],
   ])("by %s", async (_, word, said) => {
     make();
-    expect(await look(word)).toMatchObject([said]);
+    expect(await showSession(word)).toMatchObject([said]);
   });
 
   it("reports a missing or empty database", async () => {
-    expect(await look()).toEqual([{ absent: true }]);
+    expect(await showSession()).toEqual([{ absent: true }]);
     writeFileSync(join(data, "state.db"), "");
-    expect(await look()).toEqual([{ absent: true }]);
+    expect(await showSession()).toEqual([{ absent: true }]);
   });
 
   it("reports a database of an older version", async () => {
     make("", "old");
-    expect(await look()).toMatchObject([{ fault: "too-old" }]);
+    expect(await showSession()).toMatchObject([{ fault: "too-old" }]);
   });
 
   it("reports a file that is no database", async () => {
     writeFileSync(join(data, "state.db"), "this is no database, and was never one".repeat(100));
-    expect(await look()).toMatchObject([{ fault: "unreadable", why: expect.stringContaining("not a database") }]);
+    expect(await showSession()).toMatchObject([
+      { fault: "unreadable", why: expect.stringContaining("not a database") },
+    ]);
   });
 });
 
 describe("a request", () => {
   it("is made, and ends when the gateway has done it", async () => {
     make(gateway("handoff_state = 'completed'"));
-    expect(await hand()).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
+    expect(await requestHandoff()).toEqual([{ state: "pending" }, { outcome: "completed", error: null }]);
     expect(row()).toEqual(["completed", "discord", null]);
   });
 
   it("ends with the gateway's own message when that fails", async () => {
     make(gateway("handoff_state = 'failed', handoff_error = 'no home channel configured for discord'"));
-    expect((await hand()).at(-1)).toEqual({ ended: "failed", error: "no home channel configured for discord" });
+    expect((await requestHandoff()).at(-1)).toEqual({
+      outcome: "failed",
+      error: "no home channel configured for discord",
+    });
   });
 
   it.each(["completed", "failed"])("replaces one that is %s", async (state) => {
-    make(standing(state, "slack") + gateway("handoff_state = 'completed'"));
-    expect((await hand()).at(-1)).toMatchObject({ ended: "completed" });
+    make(handoffState(state, "slack") + gateway("handoff_state = 'completed'"));
+    expect((await requestHandoff()).at(-1)).toMatchObject({ outcome: "completed" });
     expect(row()).toEqual(["completed", "discord", null]);
   });
 
   it("is withdrawn when it is not picked up", async () => {
     make();
-    expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { ended: "timed-out" }]);
+    expect(await requestHandoff({ wait: 0.1 })).toEqual([{ state: "pending" }, { outcome: "timed-out" }]);
     expect(row()).toEqual(["failed", "discord", "timed out waiting for gateway"]);
   });
 
   it("is withdrawn when the caller leaves", async () => {
     make();
-    expect(await hand({}, { state: "pending" })).toEqual([{ state: "pending" }, { ended: "taken-back" }]);
+    expect(await requestHandoff({}, { state: "pending" })).toEqual([{ state: "pending" }, { outcome: "withdrawn" }]);
     expect(row()).toEqual(["failed", "discord", "taken back"]);
   });
 
   it("is kept when the gateway has started it", async () => {
     make(gateway("handoff_state = 'running'"));
-    expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { state: "running" }, { ended: "stuck" }]);
+    expect(await requestHandoff({ wait: 0.1 })).toEqual([
+      { state: "pending" },
+      { state: "running" },
+      { outcome: "stuck" },
+    ]);
     expect(row()).toEqual(["running", "discord", null]);
   });
 
   it("is kept then even if the caller leaves", async () => {
     make(gateway("handoff_state = 'running'"));
-    expect((await hand({}, { state: "running" })).at(-1)).toEqual({ ended: "left-running" });
+    expect((await requestHandoff({}, { state: "running" })).at(-1)).toEqual({ outcome: "left-running" });
     expect(row()).toEqual(["running", "discord", null]);
   });
 
   it("is not confused with another request", async () => {
     make(gateway("handoff_platform = 'slack'"));
-    expect((await hand()).at(-1)).toEqual({ ended: "replaced", state: "pending", platform: "slack" });
+    expect((await requestHandoff()).at(-1)).toEqual({ outcome: "replaced", state: "pending", platform: "slack" });
     expect(row()).toEqual(["pending", "slack", null]);
   });
 });
@@ -189,7 +204,7 @@ db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
   it("is asked again until it is free", async () => {
     make();
     let done: Promise<void> | undefined;
-    const said = await hand({}, { state: "pending" }, async () => {
+    const said = await requestHandoff({}, { state: "pending" }, async () => {
       const release = await holding();
       // Longer than it waits for the lock at once.
       done = new Promise((resolve) => setTimeout(resolve, 1200)).then(() =>
@@ -197,17 +212,17 @@ db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
       );
     });
     await done;
-    expect(said).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
+    expect(said).toEqual([{ state: "pending" }, { outcome: "completed", error: null }]);
   });
 
   it("to the end is reported, with the last observed state", async () => {
     make();
     let release: ((sql: string) => Promise<void>) | undefined;
-    const said = await hand({}, { state: "pending" }, async () => {
+    const said = await requestHandoff({}, { state: "pending" }, async () => {
       release = await holding();
     });
     await release?.("SELECT 1");
-    expect(said.at(-1)).toEqual({ ended: "in-use", state: "pending", error: "database is locked" });
+    expect(said.at(-1)).toEqual({ outcome: "database-locked", state: "pending", error: "database is locked" });
     expect(row()).toEqual(["pending", "discord", null]);
   }, 30_000);
 });
@@ -216,9 +231,9 @@ describe("an existing request", () => {
   const joined = { state: "pending", joined: true };
 
   it("is waited for when it is the same, and never withdrawn", async () => {
-    make(standing("pending"));
-    expect(await hand({ wait: 0.1 })).toEqual([joined, { ended: "left-pending" }]);
-    expect(await hand({}, joined)).toEqual([joined, { ended: "left-pending" }]);
+    make(handoffState("pending"));
+    expect(await requestHandoff({ wait: 0.1 })).toEqual([joined, { outcome: "left-pending" }]);
+    expect(await requestHandoff({}, joined)).toEqual([joined, { outcome: "left-pending" }]);
     expect(row()).toEqual(["pending", "discord", null]);
   });
 
@@ -228,14 +243,14 @@ describe("an existing request", () => {
     ["running", "discord", false],
     ["running", "slack", false],
   ])("%s for %s is not touched (reset: %s)", async (state, platform, reset) => {
-    make(standing(state, platform));
-    expect(await hand({ reset })).toEqual([{ busy: state, platform }]);
+    make(handoffState(state, platform));
+    expect(await requestHandoff({ reset })).toEqual([{ busy: state, platform }]);
     expect(row()).toEqual([state, platform, null]);
   });
 
   it.each(["discord", "slack", null])("running for %s is given up by a reset", async (platform) => {
-    make(standing("running", platform) + gateway("handoff_state = 'completed'"));
-    expect((await hand({ reset: true })).at(-1)).toMatchObject({ ended: "completed" });
+    make(handoffState("running", platform) + gateway("handoff_state = 'completed'"));
+    expect((await requestHandoff({ reset: true })).at(-1)).toMatchObject({ outcome: "completed" });
     expect(row()).toEqual(["completed", "discord", null]);
   });
 });

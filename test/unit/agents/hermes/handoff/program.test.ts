@@ -61,17 +61,17 @@ const said: TranscriptMessage[] = [
 ];
 const note = noteOf("wolf-i:hermes:ada", "c0de");
 const withNote = (some: TranscriptMessage[]) => [...some, ...planted(note, some, 1767254405)].map(rowOf);
-const seed = (more: object = {}): ChangeRequest => ({
-  verb: "seed",
+const insert = (more: object = {}): ChangeRequest => ({
+  verb: "insert-session",
   id,
   session: sessionRow(said, "Tea", "m-1"),
   messages: withNote(said),
   ...more,
 });
-const settle = (wait = false, moved = said): ChangeRequest => ({
-  verb: "settle",
+const removeProof = (wait = false, moved = said): ChangeRequest => ({
+  verb: "remove-proof",
   id,
-  planted: note,
+  note,
   question,
   wait,
   counts: countsOf(moved),
@@ -115,15 +115,15 @@ const turn = (text = "it is c0de") => {
 describe.each(releases)("a database of Hermes 0.%d", (minor) => {
   it("takes a conversation, proves it, and keeps exactly that", () => {
     make(minor);
-    expect(ask({ verb: "look", id })).toEqual({ missing: [] });
-    expect(ask(seed())).toEqual({ title: "Tea 2" });
+    expect(ask({ verb: "check-columns", id })).toEqual({ missing: [] });
+    expect(ask(insert())).toEqual({ title: "Tea 2" });
     const [row] = query(`SELECT * FROM sessions WHERE id = '${id}'`);
     expect(row).toMatchObject({ source: "api_server", model: "m-1", title: "Tea 2", started_at: 1767254400.5 });
     expect(row).toMatchObject({ message_count: 5, tool_call_count: 1, system_prompt: null, ended_at: null });
     turn();
     execute(`UPDATE sessions SET message_count = 9, tool_call_count = 4 WHERE id = '${id}'`);
-    const { messages = [], planted: wasThere } = ask(settle(true));
-    expect(wasThere).toBe(true);
+    const { messages = [], note_found: noteFound } = ask(removeProof(true));
+    expect(noteFound).toBe(true);
     expect(canonical(transcriptFrom(messages))).toBe(canonical(said));
     expect(messages.map(({ timestamp }) => timestamp)).toEqual(said.map(({ at }) => at));
     expect(query(`SELECT message_count, tool_call_count FROM sessions WHERE id = '${id}'`)).toEqual([
@@ -135,8 +135,8 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query("SELECT id FROM messages WHERE session_id = 'own'")).toHaveLength(2);
     // A second run changes nothing, even after new messages.
     execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'user', 'more', 9e9)`);
-    const again = ask(settle());
-    expect(again.planted).toBe(false);
+    const again = ask(removeProof());
+    expect(again.note_found).toBe(false);
     const gone = transcriptFrom(again.messages ?? []);
     expect(gone).toHaveLength(6);
     const moved = { hash: digestOf(said), messages: said.length };
@@ -147,7 +147,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
 
   it("keeps messages after the proof", () => {
     make(minor);
-    ask(seed());
+    ask(insert());
     say("user", question);
     say("assistant", "", `'[{"id":"p","type":"function","function":{"name":"read","arguments":"{}"}}]'`);
     say("tool", "no code in here");
@@ -158,8 +158,8 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     say("assistant", "this");
     // Who is in the middle of a turn is not waited for.
     say("user", "thanks");
-    const { messages = [], planted: wasThere, behind } = ask(settle(true));
-    expect([wasThere, behind]).toEqual([true, 5]);
+    const { messages = [], note_found: noteFound, later } = ask(removeProof(true));
+    expect([noteFound, later]).toEqual([true, 5]);
     const there = transcriptFrom(messages);
     expect(there.slice(said.length).map(({ content }) => content)).toEqual(["and now?", "", "more", "this", "thanks"]);
     expect(hasArrived(there, { hash: digestOf(said), messages: said.length })).toBe(true);
@@ -170,10 +170,10 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
 
   it("keeps messages when the proof was never stored", () => {
     make(minor);
-    ask(seed());
+    ask(insert());
     say("user", "and now?");
     say("assistant", "this");
-    expect(transcriptFrom(ask(settle()).messages ?? []).map(({ content }) => content)).toEqual([
+    expect(transcriptFrom(ask(removeProof()).messages ?? []).map(({ content }) => content)).toEqual([
       ...said.map(({ content }) => content),
       ...["and now?", "this"],
     ]);
@@ -182,11 +182,11 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
   it.each([4, 3])("takes a conversation that ends without an answer, behind message %d", (count) => {
     make(minor);
     const open = said.slice(0, count);
-    ask(seed({ messages: withNote(open), session: sessionRow(open, "Tea", "m-1") }));
+    ask(insert({ messages: withNote(open), session: sessionRow(open, "Tea", "m-1") }));
     turn();
     const roles = query(`SELECT role FROM messages WHERE session_id = '${id}' ORDER BY id`).map(({ role }) => role);
     expect(roles.slice(count)).toEqual(["assistant", "user", "assistant", "user", "assistant"]);
-    const { messages = [] } = ask(settle(true, open));
+    const { messages = [] } = ask(removeProof(true, open));
     expect(canonical(transcriptFrom(messages))).toBe(canonical(open));
   });
 
@@ -197,9 +197,9 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
       say("user", "late", "NULL", name);
       writeFileSync(join(data, "sessions", `session_${name}.json`), "{}");
     };
-    const gone = ["handoff-gone", "handoff-other-summary"];
+    const removed = ["handoff-gone", "handoff-other-summary"];
     const left = () => query("SELECT DISTINCT session_id AS id FROM messages ORDER BY 1").map((row) => row.id);
-    for (const request of [seed({ gone }), { ...settle(), gone } as ChangeRequest]) {
+    for (const request of [insert({ removed }), { ...removeProof(), removed } as ChangeRequest]) {
       for (const name of ["handoff-gone", "handoff-gone-summary-1", "handoff-other-summary-2"]) late(name);
       ask(request);
       expect([ids(), left(), readdirSync(join(data, "sessions"))]).toEqual([[id, "own"], [id, "own"], []]);
@@ -208,10 +208,10 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
 
   it("is read by the program that reads sessions", () => {
     make(minor);
-    ask(seed());
-    ask(settle());
+    ask(insert());
+    ask(removeProof());
     const { script, words, stdin } = querySessions(
-      { verb: "whole", ids: [id], all: false },
+      { verb: "read", ids: [id], all: false },
       { data, code: `${data}/code` },
     );
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "sessions", ...words], {
@@ -222,9 +222,9 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(canonical(transcriptFrom(JSON.parse(stdout.split("\n")[0] ?? "").messages))).toBe(canonical(said));
   });
 
-  it("forgets all of it and nothing else", () => {
+  it("deletes all of it and nothing else", () => {
     make(minor);
-    ask(seed());
+    ask(insert());
     turn();
     for (const [name, parent] of [
       [`${id}-summary-1`, "NULL"],
@@ -238,34 +238,34 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     execute("INSERT INTO messages (session_id, role, content, timestamp) VALUES ('folded', 'user', 'x', 1)");
     for (const name of [`session_${id}.json`, "session_own.json"]) writeFileSync(join(data, "sessions", name), "{}");
     symlinkSync("/etc/passwd", join(data, "sessions", `session_${id}-x.json`));
-    expect(ask({ verb: "forget", id })).toEqual({ forgotten: 4 });
+    expect(ask({ verb: "delete-session", id })).toEqual({ deleted: 4 });
     expect(ids()).toEqual([`${id}x`, "own"]);
     expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
     expect(readdirSync(join(data, "sessions")).sort()).toEqual([`session_${id}-x.json`, "session_own.json"]);
-    expect(ask({ verb: "forget", id })).toEqual({ forgotten: 0 });
+    expect(ask({ verb: "delete-session", id })).toEqual({ deleted: 0 });
     // A later answer of the agent may go to a session that no longer exists.
     turn();
-    expect(ask({ verb: "forget", id })).toEqual({ forgotten: 1 });
+    expect(ask({ verb: "delete-session", id })).toEqual({ deleted: 1 });
     expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
   });
 
   it("closes a session that was not continued", () => {
     make(minor);
-    expect(ask({ verb: "close", id: "own", last: 1, at: 7 })).toEqual({ closed: false });
-    expect(ask({ verb: "close", id: "none", last: 1, at: 7 })).toEqual({ closed: false });
+    expect(ask({ verb: "close-session", id: "own", last: 1, at: 7 })).toEqual({ closed: false });
+    expect(ask({ verb: "close-session", id: "none", last: 1, at: 7 })).toEqual({ closed: false });
     const state = "SELECT ended_at, end_reason FROM sessions WHERE id = 'own'";
     expect(query(state)).toEqual([{ ended_at: null, end_reason: null }]);
-    expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
+    expect(ask({ verb: "close-session", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
     expect(query(state)).toEqual([{ ended_at: 7, end_reason: "handed_over" }]);
     // A run that was cut short did that.
-    expect(ask({ verb: "close", id: "own", last: 2, at: 8 })).toEqual({ closed: true, before: false });
+    expect(ask({ verb: "close-session", id: "own", last: 2, at: 8 })).toEqual({ closed: true, ended_before: false });
     expect(query(state)).toEqual([{ ended_at: 7, end_reason: "handed_over" }]);
   });
 
   it("keeps an ended session unchanged", () => {
     make(minor);
     execute("UPDATE sessions SET ended_at = 5, end_reason = 'cli_close' WHERE id = 'own'");
-    expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true, before: true });
+    expect(ask({ verb: "close-session", id: "own", last: 2, at: 7 })).toEqual({ closed: true, ended_before: true });
     expect(query("SELECT ended_at, end_reason FROM sessions WHERE id = 'own'")).toEqual([
       { ended_at: 5, end_reason: "cli_close" },
     ]);
@@ -288,15 +288,15 @@ sqlite3.connect = lambda *some, **more: real(*some, factory=Mortal, **more)
 `;
 
   it.each<[string, () => ChangeRequest]>([
-    ["seed", () => seed()],
-    ["settle", () => settle()],
-    ["forget", () => ({ verb: "forget", id })],
+    ["insert-session", () => insert()],
+    ["remove-proof", () => removeProof()],
+    ["delete-session", () => ({ verb: "delete-session", id })],
   ])("anywhere in %s it leaves all or nothing", (verb, request) => {
     const state = () =>
       query(`SELECT (SELECT group_concat(id) FROM sessions) AS sessions, (SELECT count(*) FROM messages) AS messages,
         (SELECT group_concat(integrity_check) FROM pragma_integrity_check) AS well`);
     make(18);
-    if (verb !== "seed") ask(seed());
+    if (verb !== "insert-session") ask(insert());
     const bytes = readFileSync(join(data, "state.db"));
     const before = state();
     let statement = 1;
@@ -309,38 +309,38 @@ sqlite3.connect = lambda *some, **more: real(*some, factory=Mortal, **more)
     }
     expect(statement).toBeGreaterThan(5);
     // The last round came to its end.
-    expect(ids().includes(id)).toBe(verb !== "forget");
+    expect(ids().includes(id)).toBe(verb !== "delete-session");
   });
 });
 
 describe("broken data", () => {
   it("no database, or none of sessions", () => {
-    expect(ask(seed())).toEqual({ absent: true });
+    expect(ask(insert())).toEqual({ absent: true });
     expect(existsSync(join(data, "state.db"))).toBe(false);
     writeFileSync(join(data, "state.db"), "");
-    expect(ask(seed())).toEqual({ absent: true });
+    expect(ask(insert())).toEqual({ absent: true });
     writeFileSync(join(data, "state.db"), "x".repeat(5000));
-    expect(ask(seed())).toMatchObject({ fault: "unwritable" });
+    expect(ask(insert())).toMatchObject({ fault: "unwritable" });
   });
 
   it("columns that are not there are left out", () => {
     make(0);
-    expect(ask({ verb: "look", id })).toEqual({ missing: [] });
-    expect(ask(seed())).toEqual({ title: "Tea" });
+    expect(ask({ verb: "check-columns", id })).toEqual({ missing: [] });
+    expect(ask(insert())).toEqual({ title: "Tea" });
     expect(query("SELECT count(*) AS n FROM messages WHERE session_id = 'handoff-0123456789ab'")).toEqual([{ n: 7 }]);
-    expect(ask({ verb: "forget", id })).toEqual({ forgotten: 1 });
-    expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
+    expect(ask({ verb: "delete-session", id })).toEqual({ deleted: 1 });
+    expect(ask({ verb: "close-session", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
   });
 
   it("an id that is taken is not written to", () => {
     make(13);
-    expect(ask(seed({ id: "own" }))).toMatchObject({ fault: "taken" });
+    expect(ask(insert({ id: "own" }))).toMatchObject({ fault: "taken" });
     expect(query("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2 }]);
   });
 
   it("a message that cannot be written takes all of them back", () => {
     make(16);
-    expect(ask(seed({ messages: [...said.map(rowOf), { role: null, content: "x", timestamp: 1 }] }))).toMatchObject({
+    expect(ask(insert({ messages: [...said.map(rowOf), { role: null, content: "x", timestamp: 1 }] }))).toMatchObject({
       fault: "unwritable",
     });
     expect(ids()).toEqual(["own"]);
@@ -348,22 +348,22 @@ describe("broken data", () => {
 
   it("an answer that is not written yet is waited for", () => {
     make(18);
-    ask(seed());
-    expect(ask(settle(true))).toEqual({ early: true });
+    ask(insert());
+    expect(ask(removeProof(true))).toEqual({ unanswered: true });
     turn();
-    expect(ask(settle(true)).messages).toHaveLength(5);
-    ask({ verb: "forget", id });
-    expect(ask(settle(true))).toMatchObject({ fault: "gone" });
+    expect(ask(removeProof(true)).messages).toHaveLength(5);
+    ask({ verb: "delete-session", id });
+    expect(ask(removeProof(true))).toMatchObject({ fault: "gone" });
     // An agent that merged the question with the message before it stores only the answer.
-    ask(seed());
+    ask(insert());
     execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'assistant', 'c0de', 9e9)`);
-    expect(ask(settle(true)).messages).toHaveLength(5);
+    expect(ask(removeProof(true)).messages).toHaveLength(5);
   });
 
   it("titles are long, or have been taken often", () => {
     make(18);
     const titled = (title: string, more: string) =>
-      ask(seed({ id: `${id}${more}`, session: sessionRow(said, title, undefined) })).title;
+      ask(insert({ id: `${id}${more}`, session: sessionRow(said, title, undefined) })).title;
     expect(titled("x".repeat(200), "a")).toBe("x".repeat(100));
     expect(titled("x".repeat(200), "b")).toBe(`${"x".repeat(98)} 2`);
     expect([titled("  a\n b ", "c"), titled("", "d"), titled("", "e")]).toEqual(["a b", null, null]);
@@ -371,7 +371,7 @@ describe("broken data", () => {
 
   it("no Python", () => {
     mkdirSync(join(data, "code"), { recursive: true });
-    const { script, words, stdin } = change(seed(), { data, code: `${data}/code` });
+    const { script, words, stdin } = change(insert(), { data, code: `${data}/code` });
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "handoff", ...words], {
       input: stdin,
       encoding: "utf8",
@@ -381,7 +381,7 @@ describe("broken data", () => {
   });
 
   it("nothing of it is in the arguments", () => {
-    const { script, words } = change(seed(), { data, code: "/c" });
+    const { script, words } = change(insert(), { data, code: "/c" });
     expect(`${script}${words.join(" ")}`).not.toContain("README.md");
     expect(readFileSync("src/agents/hermes/handoff/program.py", "utf8")).not.toContain("sys.argv");
   });

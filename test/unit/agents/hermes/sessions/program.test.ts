@@ -69,7 +69,7 @@ describe.each(["old", "new"] as const)("a database of the %s kind", (age) => {
 
   it("gives the messages in order, without undone ones", () => {
     make(age);
-    const [{ session, messages }, second] = ask({ verb: "whole", ids: [], all: true });
+    const [{ session, messages }, second] = ask({ verb: "read", ids: [], all: true });
     expect(session).toMatchObject({ id: tea, system_prompt: "be kind" });
     expect(messages.map(messageFrom)).toMatchObject([
       { role: "user", at: "2026-01-01T08:00:01.000Z" },
@@ -93,7 +93,7 @@ describe("hidden parts of a session", () => {
     make("new");
     execute(`UPDATE sessions SET parent_session_id = '${tea}' WHERE id = '${picture}';
       UPDATE sessions SET parent_session_id = '${picture}' WHERE id = '${tea}'`);
-    const whole = { verb: "whole" as const, ids: [picture], all: false };
+    const whole = { verb: "read" as const, ids: [picture], all: false };
     expect(ask(whole)[0]).not.toHaveProperty("earlier");
     const [{ messages, earlier }] = ask({ ...whole, earlier: true });
     expect(texts(messages)).not.toContain("rewound");
@@ -106,7 +106,7 @@ describe("hidden parts of a session", () => {
 
   it("are none without compaction", () => {
     make("old");
-    expect(ask({ verb: "whole", ids: [tea], all: false, earlier: true })[0].earlier).toEqual([]);
+    expect(ask({ verb: "read", ids: [tea], all: false, earlier: true })[0].earlier).toEqual([]);
   });
 });
 
@@ -124,19 +124,19 @@ describe("choosing", () => {
   it.each<[string, object]>([
     ["20260101_08", { session: { id: tea } }],
     [picture, { session: { id: picture } }],
-    ["2026", { unknown: "2026", like: [tea, picture] }],
-    ["nope", { unknown: "nope", like: [] }],
-    ["%", { unknown: "%", like: [] }],
-    ["ö'\"", { unknown: "ö'\"", like: [] }],
+    ["2026", { unknown: "2026", candidates: [tea, picture] }],
+    ["nope", { unknown: "nope", candidates: [] }],
+    ["%", { unknown: "%", candidates: [] }],
+    ["ö'\"", { unknown: "ö'\"", candidates: [] }],
   ])("knows which session is meant by %s", (word, expected) => {
     make("new");
-    expect(ask({ verb: "whole", ids: [word], all: false })[0]).toMatchObject(expected);
+    expect(ask({ verb: "read", ids: [word], all: false })[0]).toMatchObject(expected);
   });
 
   it("gives nothing when one of several is unknown", () => {
     make("new");
-    expect(ask({ verb: "whole", ids: [tea, "nope"], all: false })).toEqual([
-      { unknown: "nope", like: [] },
+    expect(ask({ verb: "read", ids: [tea, "nope"], all: false })).toEqual([
+      { unknown: "nope", candidates: [] },
       { end: true },
     ]);
   });
@@ -211,7 +211,7 @@ describe("nothing is written", () => {
   it("when that could not be had without", () => {
     make("new", "crashed");
     rmSync(join(data, "state.db-shm"));
-    expect(ask(list())).toMatchObject([{ fault: "unshared" }, { end: true }]);
+    expect(ask(list())).toMatchObject([{ fault: "missing-shm" }, { end: true }]);
     expect(files()).toEqual(["state.db", "state.db-wal"]);
   });
 });
@@ -221,11 +221,11 @@ describe("the session of a proof", () => {
 
   it.each(["old", "new"] as const)("is in no list, search or export of the %s kind, but shown by its id", (age) => {
     make(age, "proof");
-    const all: SessionQuery = { verb: "whole", ids: [], all: true };
+    const all: SessionQuery = { verb: "read", ids: [], all: true };
     expect(ids(ask(list()))).toEqual([tea, picture]);
     expect(ids(ask(all))).toEqual([tea, picture]);
     expect(ask(search("deploy")).filter(({ hit }) => hit?.session_id === id)).toEqual([]);
-    expect(ids(ask({ verb: "whole", ids: [id], all: false }))).toEqual([id]);
+    expect(ids(ask({ verb: "read", ids: [id], all: false }))).toEqual([id]);
   });
 });
 

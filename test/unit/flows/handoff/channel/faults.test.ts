@@ -82,19 +82,19 @@ describe("the message about a request", () => {
 
   it.each<[ChannelReply, string, string]>([
     [
-      { ended: "failed", error: "no home channel configured for discord; …" },
+      { outcome: "failed", error: "no home channel configured for discord; …" },
       "remote-failed",
       "clm agent configure ada --channel discord --set discord.home_channel=ID",
     ],
     [
-      { ended: "failed", error: "platform 'discord' is not active in this gateway" },
+      { outcome: "failed", error: "platform 'discord' is not active in this gateway" },
       "remote-failed",
       "clm agent doctor ada",
     ],
-    [{ ended: "failed", error: null }, "remote-failed", "clm agent logs ada"],
-    [{ ended: "timed-out" }, "remote-timeout", "clm agent doctor ada"],
-    [{ ended: "stuck" }, "remote-timeout", `${again} --reset`],
-    [{ ended: "replaced", state: "pending", platform: "slack" }, "conflict", again],
+    [{ outcome: "failed", error: null }, "remote-failed", "clm agent logs ada"],
+    [{ outcome: "timed-out" }, "remote-timeout", "clm agent doctor ada"],
+    [{ outcome: "stuck" }, "remote-timeout", `${again} --reset`],
+    [{ outcome: "replaced", state: "pending", platform: "slack" }, "conflict", again],
     [{}, "conflict", again],
   ])("%j", async (said, name, next) => {
     const fault = failureIn(await asked(), said);
@@ -102,11 +102,15 @@ describe("the message about a request", () => {
   });
 
   it("that is another's, or unknown, names its state", async () => {
-    const left = failureIn(await asked(), { ended: "left-pending" });
+    const left = failureIn(await asked(), { outcome: "left-pending" });
     expect([left.fault, left.next[0], left.why.join()]).toEqual([
       ...["remote-timeout", again, expect.stringContaining("so it was left")],
     ]);
-    const locked = failureIn(await asked(), { ended: "in-use", state: "pending", error: "database is locked" });
+    const locked = failureIn(await asked(), {
+      outcome: "database-locked",
+      state: "pending",
+      error: "database is locked",
+    });
     expect([locked.fault, locked.why]).toEqual([
       "remote-failed",
       ["database is locked", "when it was last seen, the request for session s 1 was pending"],
@@ -114,7 +118,9 @@ describe("the message about a request", () => {
   });
 
   it("is that of the agent itself, word for word", async () => {
-    expect(failureIn(await asked(), { ended: "failed", error: "the moon is full" }).why).toEqual(["the moon is full"]);
+    expect(failureIn(await asked(), { outcome: "failed", error: "the moon is full" }).why).toEqual([
+      "the moon is full",
+    ]);
   });
 
   it.each<[string | null, string | null, string | undefined]>([
