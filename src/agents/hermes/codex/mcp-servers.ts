@@ -106,7 +106,7 @@ function stdio(reading: ServerReader): Entries | string {
   const words = [reading.text("command"), ...reading.list("args")];
   const env = reading.entries("env");
   const cwd = isTruthy(setting.get("cwd")) ? reading.text("cwd") : "";
-  if (reading.hasSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
+  if (reading.hasSecret(cwd)) return "its cwd contains a secret, which would have to be written to Codex' config.toml";
 
   if (![...words, cwd, ...env.flat()].every(isPassable))
     return "its command, cwd or env has a NUL or half a character in it, which no program can be given";
@@ -153,7 +153,7 @@ function http(reading: ServerReader): Entries | string {
   if (!isTruthy(reading.setting.get("url"))) return "no command or url field";
   const url = reading.text("url");
   if (reading.hasSecret(url))
-    return "its url has a secret in it, which Codex would have to be told in its file: send it as a header";
+    return "its url contains a secret, which would have to be written to Codex' config.toml: send it as a header";
   const headers = reading.entries("headers");
   const plain = headers.filter(([, value]) => !reading.hasSecret(value));
   const whole: Entries<string> = [];

@@ -88,9 +88,9 @@ export function judgeCodexLogin({ resolved: agent, report }: Pick<PreflightInput
 
 function judgeCwd({ resolved: agent, report: { cwd }, permissions }: PreflightInput): Verdict {
   const fix = `clm agent sync ${agent.ref}`;
-  if (!cwd.exists) return fail(`${cwd.path}, where it works, is not there`, fix);
+  if (!cwd.exists) return fail(`the working directory ${cwd.path} does not exist`, fix);
   if (cwd.readable && (cwd.writable || reachOf(permissions) === "read")) return ok(cwd.path);
-  return fail(`${cwd.path}, where it works, is not its own to write in`, fix);
+  return fail(`the agent cannot write to its working directory ${cwd.path}`, fix);
 }
 
 function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput): Verdict {

@@ -13,11 +13,11 @@ export interface ChannelHandoff extends AgentTarget {
 const again = ({ agent, session }: ChannelHandoff, channel: string, more: string[] = []): string =>
   sh`clm handoff ${agent.ref} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
 
-const neverGivenUp = ({ resolved }: ChannelHandoff): string =>
-  `${resolved.manifest.title} never gives up a request that its process left in the middle`;
+const neverCanceled = ({ resolved }: ChannelHandoff): string =>
+  `${resolved.manifest.title} neither resumes nor cancels a handoff that its process did not finish`;
 
 /** Why a session cannot be requested now, unless it is reset. */
-export function inTheWay(
+export function conflictWith(
   asked: ChannelHandoff,
   { state, platform }: Pick<ChannelState, "state" | "platform">,
 ): Fault | undefined {
@@ -25,58 +25,58 @@ export function inTheWay(
   const where = platform ?? "a channel";
   if (state === "running") {
     return new Fault("conflict", `session ${session} is being handed to ${where}`, {
-      why: ["either the agent is at work on it, or it ended in the middle of it", neverGivenUp(asked)],
+      why: ["either the agent is still working on it, or its process ended before it was done", neverCanceled(asked)],
       next: again(asked, channel, ["--reset"]),
     });
   }
   if (state === "pending" && platform !== channel) {
-    return new Fault("conflict", `session ${session} is about to be handed to ${where}`, {
+    return new Fault("conflict", `session ${session} waits to be handed to ${where}`, {
       next: platform ? again(asked, platform) : [],
     });
   }
   return undefined;
 }
 
-/** Any other outcome is that of another request. */
-export function failureIn(asked: ChannelHandoff, { outcome, error, ...reply }: ChannelReply): Fault {
+/** The fault for a handoff that did not complete. An unknown outcome comes from another client's request. */
+export function outcomeFault(asked: ChannelHandoff, { outcome, error, ...reply }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;
   switch (outcome) {
     case "failed":
       return new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
-        why: error ?? "it does not say why",
+        why: error ?? "it reports no reason",
         next: afterError(asked, error ?? ""),
         data: { error },
       });
     case "timed-out":
-      return new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
-        why: "the request was withdrawn: nothing will happen later",
+      return new Fault("remote-timeout", `${name} did not start the handoff within ${wait} s`, {
+        why: "the request was withdrawn, so the handoff cannot happen later",
         next: `clm agent doctor ${ref}`,
       });
     case "left-pending":
-      return new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
-        why: "somebody else made it, so it was left: the agent may take it up later",
+      return new Fault("remote-timeout", `${name} did not start the handoff within ${wait} s`, {
+        why: "another client made the request, so it was kept: the agent may still start it",
         next: [again(asked, channel), `clm agent doctor ${ref}`],
       });
     case "database-locked":
-      return new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
+      return new Fault("remote-failed", `the session database of ${name} stayed locked`, {
         why: [
           error ?? "its database is locked",
-          `when it was last seen, the request for session ${session} was ${reply.state}`,
+          `when last read, the request for session ${session} was ${reply.state}`,
         ],
         next: [again(asked, channel), `clm agent doctor ${ref}`],
         data: { state: reply.state },
       });
     case "stuck": {
-      const what = `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`;
+      const what = `${name} began to hand session ${session} to ${channel} and did not finish within ${wait} s`;
       return new Fault("remote-timeout", what, {
-        why: [neverGivenUp(asked), "until it is reset, this session can be handed to no channel"],
+        why: [neverCanceled(asked), "until the handoff is reset, this session cannot be handed to any channel"],
         next: again(asked, channel, ["--reset"]),
       });
     }
     default:
-      return new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
-        why: `it is ${reply.busy ?? reply.state ?? "free"}${reply.platform ? `, for ${reply.platform}` : ""}`,
+      return new Fault("conflict", `another client changed the handoff of session ${session}`, {
+        why: `its state is ${reply.busy ?? reply.state ?? "free"}${reply.platform ? `, for ${reply.platform}` : ""}`,
         next: again(asked, channel),
       });
   }

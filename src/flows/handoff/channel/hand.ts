@@ -9,7 +9,7 @@ import { check, flow } from "../../flow.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { unfinishedSessions } from "../source.js";
-import { type ChannelHandoff, failureIn, inTheWay } from "./faults.js";
+import { type ChannelHandoff, conflictWith, outcomeFault } from "./faults.js";
 import { mustBeUp, mustHaveChannel } from "./possible.js";
 
 export interface ChannelOptions {
@@ -53,16 +53,16 @@ export async function handToChannel(
     session.ui.note("it was handed over before; --reset repeats it");
     return { ...handoff, result: "already-there" };
   }
-  const isLeft = before.state === "running";
-  const trouble = inTheWay(asked, before);
-  if (trouble && !(reset && isLeft)) throw trouble;
+  const isUnfinished = before.state === "running";
+  const conflict = conflictWith(asked, before);
+  if (conflict && !(reset && isUnfinished)) throw conflict;
   const action = {
     verb: "handoff",
     target: hostAndName(agent),
     summary: `hand session ${before.id} of ${agentId(agent)} to ${channel}`,
-    question: isLeft
-      ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still working on it, the two may mix.`
-      : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
+    question: isUnfinished
+      ? `Cancel the handoff that ${agent.name} began to ${before.platform ?? "a channel"}? If it is still working on it, both handoffs may mix.`
+      : `Let everybody on ${channel} read session ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
   const request = { verb: "request-handoff" as const, session: before.id, platform: channel, reset, wait };
   const replies = askForChannel(session, target, request);
@@ -132,9 +132,9 @@ async function mustBeHanded(
     else progress.update(progressOf(asked.agent.name, next.value));
   }
   const { busy, platform = null, outcome } = last;
-  if (busy) throw inTheWay(asked, { state: busy, platform }) ?? failureIn(asked, last);
+  if (busy) throw conflictWith(asked, { state: busy, platform }) ?? outcomeFault(asked, last);
   if (session.signal.aborted) throw stopped(session, asked, last);
-  if (outcome !== "completed") throw failureIn(asked, last);
+  if (outcome !== "completed") throw outcomeFault(asked, last);
 }
 
 const progressOf = (name: string, { state, joined }: ChannelReply): string =>
@@ -150,10 +150,11 @@ function stopped(
   { outcome, state }: ChannelReply,
 ): unknown {
   if (outcome === "withdrawn") ui.note("the request was withdrawn: nothing was handed over");
-  if (outcome === "left-pending") ui.warn("somebody else made the request, so it was left");
+  if (outcome === "left-pending") ui.warn("another client made the request, so it was kept");
   if (outcome === "database-locked")
-    ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);
-  if (outcome === "left-running") ui.warn(`${agent.name} had begun and goes on: the same command says what came of it`);
-  if (outcome === "completed") ui.note(`it was handed to ${channel} just before`);
+    ui.warn(`the session database of ${agent.name} was locked: the request may still be ${state}`);
+  if (outcome === "left-running")
+    ui.warn(`${agent.name} has begun and continues: run the same command again for the result`);
+  if (outcome === "completed") ui.note(`the session was handed to ${channel} before the interrupt`);
   return signal.reason;
 }

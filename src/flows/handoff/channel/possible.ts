@@ -8,7 +8,7 @@ import { mustBeInstalled } from "../../agent/preconditions.js";
 import type { AgentTarget } from "../../agent/target.js";
 import type { Session } from "../../session.js";
 
-const lookTimeout = 30_000;
+const probeTimeout = 30_000;
 
 /** Checks that need no host: the version can do it, and the agent has the channel. */
 export function mustHaveChannel({ agent, resolved }: AgentTarget, channel: string): void {
@@ -18,12 +18,12 @@ export function mustHaveChannel({ agent, resolved }: AgentTarget, channel: strin
   const since = manifest.handoff?.channels;
   if (since === undefined || !inRange(version, since)) {
     throw new Fault("unsupported", `${manifest.title} ${version} does not hand sessions to channels`, {
-      why: since === undefined ? [] : `${name} would have to be ${since}`,
+      why: since === undefined ? [] : `${name} needs version ${since}`,
       next: `clm registry show ${manifest.type}`,
     });
   }
   if (!Object.hasOwn(manifest.channels, channel)) {
-    throw new Fault("not-found", `${manifest.title} knows no channel '${channel}'`, {
+    throw new Fault("not-found", `${manifest.title} has no channel type '${channel}'`, {
       ...didYouMean(channel, Object.keys(manifest.channels)),
       next: "clm agent channels",
     });
@@ -31,7 +31,7 @@ export function mustHaveChannel({ agent, resolved }: AgentTarget, channel: strin
   const configured = Object.keys(record.channels ?? {});
   if (!configured.includes(channel)) {
     throw new Fault("not-ready", `${name} has no channel ${channel}`, {
-      why: configured.length > 0 ? `it has ${configured.join(", ")}` : "it has none at all",
+      why: configured.length > 0 ? `it has ${configured.join(", ")}` : "it has no channels",
       next: `clm agent configure ${ref} --channel ${channel}`,
     });
   }
@@ -43,7 +43,7 @@ export async function mustBeUp(session: Session, { agent, resolved }: AgentTarge
   const asking = {
     host: resolved.host,
     what: `whether ${agent.name} is running`,
-    timeout: lookTimeout,
+    timeout: probeTimeout,
     signal: session.signal,
   };
   const { unit } = await askHost(connection.as("root"), portOwnerScript(resolved), asking, parseObservation);

@@ -3,7 +3,7 @@ import type { ChannelReply } from "../../../../../src/agents/handoff/store.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import type { AgentTarget } from "../../../../../src/flows/agent/target.js";
-import { type ChannelHandoff, failureIn, inTheWay } from "../../../../../src/flows/handoff/channel/faults.js";
+import { type ChannelHandoff, conflictWith, outcomeFault } from "../../../../../src/flows/handoff/channel/faults.js";
 import { mustHaveChannel } from "../../../../../src/flows/handoff/channel/possible.js";
 import { agentNameFrom } from "../../../../../src/names.js";
 import type { Agent } from "../../../../../src/state/agents.js";
@@ -97,28 +97,28 @@ describe("the message about a request", () => {
     [{ outcome: "replaced", state: "pending", platform: "slack" }, "conflict", again],
     [{}, "conflict", again],
   ])("%j", async (said, name, next) => {
-    const fault = failureIn(await asked(), said);
+    const fault = outcomeFault(await asked(), said);
     expect([fault.fault, fault.next]).toEqual([name, [next]]);
   });
 
   it("that is another's, or unknown, names its state", async () => {
-    const left = failureIn(await asked(), { outcome: "left-pending" });
+    const left = outcomeFault(await asked(), { outcome: "left-pending" });
     expect([left.fault, left.next[0], left.why.join()]).toEqual([
-      ...["remote-timeout", again, expect.stringContaining("so it was left")],
+      ...["remote-timeout", again, expect.stringContaining("so it was kept")],
     ]);
-    const locked = failureIn(await asked(), {
+    const locked = outcomeFault(await asked(), {
       outcome: "database-locked",
       state: "pending",
       error: "database is locked",
     });
     expect([locked.fault, locked.why]).toEqual([
       "remote-failed",
-      ["database is locked", "when it was last seen, the request for session s 1 was pending"],
+      ["database is locked", "when last read, the request for session s 1 was pending"],
     ]);
   });
 
   it("is that of the agent itself, word for word", async () => {
-    expect(failureIn(await asked(), { outcome: "failed", error: "the moon is full" }).why).toEqual([
+    expect(outcomeFault(await asked(), { outcome: "failed", error: "the moon is full" }).why).toEqual([
       "the moon is full",
     ]);
   });
@@ -132,6 +132,6 @@ describe("the message about a request", () => {
     ["running", "discord", `${again} --reset`],
     ["running", "slack", `${again} --reset`],
   ])("for one that was %s for %s", async (state, platform, next) => {
-    expect(inTheWay(await asked(), { state, platform })?.next[0]).toBe(next);
+    expect(conflictWith(await asked(), { state, platform })?.next[0]).toBe(next);
   });
 });
