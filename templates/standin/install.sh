@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# A stand-in for the installer of Hermes Agent: takes the same flags, leaves the same files, fetches nothing.
+# A stand-in for the installer of Hermes Agent: accepts the same flags, writes the same files, downloads nothing.
 #
-# CLM_STANDIN_INSTALL_SLEEP, or a number in /tmp/standin-install-slow, makes it take that many seconds;
-# /tmp/standin-install-fail makes it fail half-way with the exit code in it; /tmp/standin-install-moved is a commit that the tag leads to.
+# CLM_STANDIN_INSTALL_SLEEP, or a number in /tmp/standin-install-slow, makes it take that many seconds; /tmp/standin-install-fail
+# holds an exit code to fail with half-way; /tmp/standin-install-moved holds a commit that the tag has been moved to.
 set -e
 
 #release#
 
 warn() { printf '\033[0;33m⚠\033[0m %s\n' "$*"; }
 info() { printf '\033[0;36m→\033[0m %s\n' "$*"; }
-good() { printf '\033[0;32m✓\033[0m %s\n' "$*"; }
-bad() { printf '\033[0;31m✗\033[0m %s\n' "$*" >&2; }
+success() { printf '\033[0;32m✓\033[0m %s\n' "$*"; }
+error() { printf '\033[0;31m✗\033[0m %s\n' "$*" >&2; }
 
 BRANCH=main
-COMMIT_WANTED=
+REQUESTED_COMMIT=
 HERMES_HOME=${HERMES_HOME:-$HOME/.hermes}
 INSTALL_DIR=${HERMES_INSTALL_DIR:-}
 USE_VENV=true
 SKIP_BROWSER=false
 NO_SKILLS=false
-ONLY=
+STAGE=
 
 while [ $# -gt 0 ]; do
-  # Which releases know a flag: 0.13 has few of them.
+  # The first release that accepts the flag.
   case $1 in
     --skip-browser | --no-playwright | --ensure | --postinstall) known_since=14 ;;
     --no-skills | --commit | --manifest | --stage | --json | --non-interactive | --include-desktop) known_since=16 ;;
@@ -38,10 +38,10 @@ while [ $# -gt 0 ]; do
     --branch) BRANCH=$2 && shift ;;
     --dir) INSTALL_DIR=$2 && shift ;;
     --hermes-home) HERMES_HOME=$2 && shift ;;
-    --commit) COMMIT_WANTED=$2 && shift ;;
+    --commit) REQUESTED_COMMIT=$2 && shift ;;
     --skip-browser | --no-playwright) SKIP_BROWSER=true ;;
     --no-skills) NO_SKILLS=true ;;
-    --ensure | --stage) ONLY=$2 && shift ;;
+    --ensure | --stage) STAGE=$2 && shift ;;
     --manifest)
       echo '{"protocol_version":1,"stages":["prerequisites","repository","venv","python-deps","node-deps","path","config","setup","gateway","complete"]}'
       exit 0
@@ -57,15 +57,15 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-if [ -n "$ONLY" ]; then
-  bad "The stand-in has no single stages and nothing to ensure: $ONLY"
+if [ -n "$STAGE" ]; then
+  error "The stand-in has no single stages and nothing to ensure: $STAGE"
   exit 2
 fi
 INSTALL_DIR=${INSTALL_DIR:-$HERMES_HOME/hermes-agent}
 BIN_DIR=$HOME/.local/bin
 
-SECONDS_LONG=${CLM_STANDIN_INSTALL_SLEEP:-$(cat /tmp/standin-install-slow 2> /dev/null || echo 0)}
-pause() { [ "$SECONDS_LONG" = 0 ] || sleep "$((SECONDS_LONG * 1000 / 4))e-3"; }
+SLEEP_SECONDS=${CLM_STANDIN_INSTALL_SLEEP:-$(cat /tmp/standin-install-slow 2> /dev/null || echo 0)}
+pause() { [ "$SLEEP_SECONDS" = 0 ] || sleep "$((SLEEP_SECONDS * 1000 / 4))e-3"; }
 
 prerequisites() {
   cat << END
@@ -77,22 +77,22 @@ This is a stand-in of clm's lab for $VERSION. It installs no real Hermes Agent.
 
 END
   # shellcheck disable=SC1091
-  good "Detected: linux ($(. /etc/os-release && echo "$ID"))"
-  command -v python3 > /dev/null || { bad "Python 3.11 not found" && exit 1; }
-  good "Python found: $(python3 --version)"
-  command -v git > /dev/null || { bad "Git not found" && exit 1; }
-  good "Git found"
+  success "Detected: linux ($(. /etc/os-release && echo "$ID"))"
+  command -v python3 > /dev/null || { error "Python 3.11 not found" && exit 1; }
+  success "Python found: $(python3 --version)"
+  command -v git > /dev/null || { error "Git not found" && exit 1; }
+  success "Git found"
   local program
   for program in rg ffmpeg; do
-    if command -v "$program" > /dev/null; then good "$program found"; else warn "$program not found and could not be installed (no sudo)"; fi
+    if command -v "$program" > /dev/null; then success "$program found"; else warn "$program not found and could not be installed (no sudo)"; fi
   done
   pause
 }
 
-# A release asked for by a branch that is not its tag is another release, as it would be in the real clone.
+# As the real clone: only this release's tag and main exist upstream.
 checkout() {
   if [ -d "$INSTALL_DIR" ] && [ ! -d "$INSTALL_DIR/.git" ]; then
-    bad "Directory exists but is not a git repository: $INSTALL_DIR"
+    error "Directory exists but is not a git repository: $INSTALL_DIR"
     info "Remove it or choose a different directory with --dir"
     exit 1
   fi
@@ -103,21 +103,21 @@ checkout() {
   fi
   if [ -e "$git/standin-tag" ]; then
     info "Existing installation found, updating..."
-    # Its clone is shallow: it knows the one tag, and those that somebody fetched.
+    # The clone is shallow: it has one tag, and those fetched later.
     if [ "$MINOR" -ge 16 ] && [ "$(cat "$git/standin-tag")" != "$BRANCH" ] && [ ! -e "$git/refs/tags/$BRANCH" ]; then
-      bad "error: pathspec '$BRANCH' did not match any file(s) known to git"
+      error "error: pathspec '$BRANCH' did not match any file(s) known to git"
       exit 1
     fi
   else
     info "Cloning repository..."
   fi
   if [ "$BRANCH" != "v$VERSION" ] && [ "$BRANCH" != main ]; then
-    bad "fatal: Remote branch $BRANCH not found in upstream origin"
-    bad "Failed to clone repository"
+    error "fatal: Remote branch $BRANCH not found in upstream origin"
+    error "Failed to clone repository"
     exit 1
   fi
-  if [ -n "$COMMIT_WANTED" ] && [ "$COMMIT_WANTED" != "$COMMIT" ]; then
-    bad "fatal: reference is not a tree: $COMMIT_WANTED"
+  if [ -n "$REQUESTED_COMMIT" ] && [ "$REQUESTED_COMMIT" != "$COMMIT" ]; then
+    error "fatal: reference is not a tree: $REQUESTED_COMMIT"
     exit 1
   fi
   mkdir -p "$git/objects" "$git/refs/tags" "$INSTALL_DIR/hermes_cli" "$INSTALL_DIR/agent/transports"
@@ -133,7 +133,7 @@ checkout() {
   echo "$commit" > "$git/refs/tags/$BRANCH"
   echo "$commit" > "$git/HEAD"
   echo "$BRANCH" > "$git/standin-tag"
-  good "Repository ready: $BRANCH"
+  success "Repository ready: $BRANCH"
 }
 
 environment() {
@@ -143,7 +143,7 @@ environment() {
   mkdir -p "$venv/bin"
   pause
   if [ -e /tmp/standin-install-fail ]; then
-    bad "Package installation failed. (a switch of the stand-in)"
+    error "Package installation failed. (a switch of the stand-in)"
     exit "$(cat /tmp/standin-install-fail)"
   fi
   local python
@@ -161,7 +161,7 @@ from hermes_cli.main import main
 sys.exit(main())
 END
   chmod 0755 "$venv/bin/hermes"
-  good "All dependencies installed"
+  success "All dependencies installed"
 }
 
 browser() {
@@ -182,19 +182,19 @@ unset PYTHONHOME
 exec "$INSTALL_DIR/venv/bin/hermes" "\$@"
 END
   chmod 0755 "$BIN_DIR/hermes"
-  good "Installed hermes launcher → $BIN_DIR/hermes"
+  success "Installed hermes launcher → $BIN_DIR/hermes"
   case :$PATH: in *":$BIN_DIR:"*) return ;; esac
   local file
   for file in "$HOME/.bashrc" "$HOME/.zshrc" "$HOME/.profile"; do
     [ -f "$file" ] && ! grep -q '# Hermes Agent' "$file" || continue
     # shellcheck disable=SC2016
     printf '\n# Hermes Agent — ensure ~/.local/bin is on PATH\nexport PATH="$HOME/.local/bin:$PATH"\n' >> "$file"
-    good "Added ~/.local/bin to PATH in $file"
+    success "Added ~/.local/bin to PATH in $file"
   done
 }
 
-# bundled_skill CATEGORY NAME TEXT: with a line that tells it apart from those the agent writes: its name, and an MD5 over the path and the
-# bytes of each of its files.
+# bundled_skill CATEGORY NAME TEXT: the manifest line (name, and MD5 over each file's path and bytes) marks the skill as bundled rather
+# than written by the agent.
 bundled_skill() {
   mkdir -p "skills/$1/$2"
   printf -- '---\nname: %s\n---\n%s\n' "$2" "$3" > "skills/$1/$2/SKILL.md"
@@ -210,7 +210,7 @@ templates() {
     mkdir -p cron sessions logs pairing hooks image_cache audio_cache memories skills
     if [ ! -e .env ]; then
       printf '# Hermes Agent environment (a template of the stand-in)\nTERMINAL_TIMEOUT=60\nBROWSERBASE_PROXIES=true\n' > .env
-      # Open to all at 0.13, closed later.
+      # World-readable at 0.13, mode 0600 later.
       [ "$MINOR" -lt 14 ] || chmod 0600 .env
     fi
     [ -e config.yaml ] || printf 'model:\n  default: anthropic/claude-opus-4.6\n  provider: auto\nagent:\n  max_turns: 60\n' > config.yaml
@@ -227,10 +227,10 @@ templates() {
       bundled_skill standin example 'A skill of the stand-in.'
       bundled_skill notes summaries 'Another skill of the stand-in.'
     fi
-    # 0.18 keeps it with the code.
+    # 0.18 keeps this file with the code.
     if [ "$MINOR" -ge 18 ]; then echo git > "$INSTALL_DIR/.install_method"; elif [ "$MINOR" -ge 15 ]; then echo git > .install_method; fi
   )
-  good "Configuration directory ready: $HERMES_HOME"
+  success "Configuration directory ready: $HERMES_HOME"
 }
 
 #program#
@@ -244,4 +244,4 @@ launcher
 pause
 templates
 info "Skipping setup wizard (--skip-setup)"
-good "Installation complete! (a stand-in for Hermes Agent $VERSION)"
+success "Installation complete! (a stand-in for Hermes Agent $VERSION)"
