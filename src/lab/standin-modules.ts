@@ -1,22 +1,22 @@
 /** The modules of the stand-in's Python package, each with its name. */
 export { default as api } from "../../templates/standin/hermes/api.py?raw";
+export { default as api_settings } from "../../templates/standin/hermes/api_settings.py?raw";
 export { default as channels } from "../../templates/standin/hermes/channels.py?raw";
 export { default as codex } from "../../templates/standin/hermes/codex.py?raw";
 export { default as dashboard } from "../../templates/standin/hermes/dashboard.py?raw";
 export { default as environment } from "../../templates/standin/hermes/environment.py?raw";
 export { default as gateway } from "../../templates/standin/hermes/gateway.py?raw";
 export { default as handoff } from "../../templates/standin/hermes/handoff.py?raw";
-export { default as listening } from "../../templates/standin/hermes/listening.py?raw";
 export { default as logins } from "../../templates/standin/hermes/logins.py?raw";
 export { default as logs } from "../../templates/standin/hermes/logs.py?raw";
 export { default as main } from "../../templates/standin/hermes/main.py?raw";
 export { default as mcp } from "../../templates/standin/hermes/mcp.py?raw";
-export { default as mind } from "../../templates/standin/hermes/mind.py?raw";
+export { default as memory } from "../../templates/standin/hermes/memory.py?raw";
 export { default as model } from "../../templates/standin/hermes/model.py?raw";
 export { default as proxy } from "../../templates/standin/hermes/proxy.py?raw";
 export { default as responses } from "../../templates/standin/hermes/responses.py?raw";
-export { default as rules } from "../../templates/standin/hermes/rules.py?raw";
 export { default as settings } from "../../templates/standin/hermes/settings.py?raw";
 export { default as store } from "../../templates/standin/hermes/store.py?raw";
 export { default as stream } from "../../templates/standin/hermes/stream.py?raw";
 export { default as turn } from "../../templates/standin/hermes/turn.py?raw";
+export { default as webhooks } from "../../templates/standin/hermes/webhooks.py?raw";

@@ -1,15 +1,15 @@
-"""The messaging channels that are configured. No lab host reaches one: each says it is connected, unless a switch refuses it."""
+"""The configured messaging channels. Lab hosts reach none of them: each reports that it is connected, unless a switch rejects it."""
 
 import logging
 import os
 
-from hermes_cli import listening
+from hermes_cli import webhooks
 from hermes_cli.settings import since, switches
 
 log = logging.getLogger("gateway.run")
 
-# What each needs before it is tried: all of the variables, or all of another set of them.
-NEEDS = {
+# The variables a channel needs before Hermes connects it: all of one of the sets.
+REQUIRED_VARIABLES = {
     "discord": [["DISCORD_BOT_TOKEN"]],
     "slack": [["SLACK_BOT_TOKEN"]],
     "telegram": [["TELEGRAM_BOT_TOKEN"]],
@@ -28,14 +28,14 @@ NEEDS = {
     "wecom_callback": [["WECOM_CALLBACK_CORP_ID", "WECOM_CALLBACK_CORP_SECRET"]],
     "qqbot": [["QQ_APP_ID"], ["QQ_CLIENT_SECRET"]],
     "bluebubbles": [["BLUEBUBBLES_SERVER_URL", "BLUEBUBBLES_PASSWORD"]],
-    # 0.13 comes without the library of this one.
+    # 0.13 ships without this channel's library.
     **({"teams": [["TEAMS_CLIENT_ID", "TEAMS_CLIENT_SECRET", "TEAMS_TENANT_ID"]]} if since(14) else {}),
     **({"line": [["LINE_CHANNEL_ACCESS_TOKEN", "LINE_CHANNEL_SECRET"]]} if since(14) else {}),
     **({"ntfy": [["NTFY_TOPIC"]]} if since(15) else {}),
     **({"whatsapp_cloud": [["WHATSAPP_CLOUD_PHONE_NUMBER_ID", "WHATSAPP_CLOUD_ACCESS_TOKEN"]]} if since(17) else {}),
 }
 
-# The library each is spoken to with, what that raises, and its words.
+# When the token is rejected: the library's module, the exception it raises, and its message.
 REFUSALS = {
     "discord": ("discord.client", "discord.errors.LoginFailure", "Improper token has been passed."),
     "slack": ("slack_bolt.AsyncApp", "slack_sdk.errors.SlackApiError", "The request to the Slack API failed. error: invalid_auth"),
@@ -44,17 +44,17 @@ REFUSALS = {
 
 
 def configured(config):
-    table = config.get("platforms") or {}
-    said = {name: (table.get(name) or {}).get("enabled") for name in NEEDS}
-    return [name for name in NEEDS if said[name] is True or (has_needs(name) and not switched_off(name, said[name]))]
+    platforms = config.get("platforms") or {}
+    enabled = {name: (platforms.get(name) or {}).get("enabled") for name in REQUIRED_VARIABLES}
+    return [name for name in REQUIRED_VARIABLES if enabled[name] is True or (has_credentials(name) and not is_disabled(name, enabled[name]))]
 
 
-def has_needs(name):
-    return any(all(os.environ.get(variable) for variable in variables) for variables in NEEDS[name])
+def has_credentials(name):
+    return any(all(os.environ.get(variable) for variable in variables) for variables in REQUIRED_VARIABLES[name])
 
 
-def switched_off(name, enabled):
-    """At 0.13 a token in `.env` is stronger than `enabled: false`, for these two."""
+def is_disabled(name, enabled):
+    """At 0.13 a token in `.env` overrides `enabled: false` for Discord and Telegram."""
     return enabled is False and (since(14) or name not in ("discord", "telegram"))
 
 
@@ -63,23 +63,23 @@ def is_refused(name):
 
 
 def connect(name, config):
-    """Why it is refused, or None."""
+    """The reason the connection failed, or None."""
     if not is_refused(name):
-        if trouble := listening.listen(name, config):
+        if failure := webhooks.listen(name, config):
             log.warning("✗ %s failed to connect", name)
-            return trouble
+            return failure
         log.info("✓ %s connected", name)
         return None
-    library, error, words = REFUSALS.get(name, (f"gateway.platforms.{name}", "RuntimeError", "authentication failed"))
+    library, error, message = REFUSALS.get(name, (f"gateway.platforms.{name}", "RuntimeError", "authentication failed"))
     kind = error.rsplit(".", 1)[-1]
-    # As asyncio tells of a task whose end nobody waited for: in many lines, of which only the first has a time.
+    # asyncio logs the exception of a task that was never awaited, on many lines; only the first has a timestamp.
     logging.getLogger("asyncio").error(
         "Task exception was never retrieved\n"
         "future: <Task finished name='Task-9' coro=<connect() done> exception=%s(%r)>\n"
         "Traceback (most recent call last):\n"
         '  File "%s", line 1, in connect (stand-in)\n'
         "%s: %s",
-        *(kind, words, library, error, words),
+        *(kind, message, library, error, message),
     )
     log.warning("✗ %s failed to connect", name)
-    return words
+    return message

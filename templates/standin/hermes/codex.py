@@ -1,7 +1,7 @@
-"""The Codex runtime, from 0.14 on: a turn goes to `codex app-server`, which is the real one, and its answer is the agent's.
+"""The Codex runtime, from 0.14 on: each turn runs in the real `codex app-server`, whose answer becomes the agent's.
 
-As with the real Hermes, every request is a new thread that is told the last message alone: neither SOUL.md nor memory, nor
-what the caller's system message or earlier turns said.
+As in the real Hermes, every request starts a new thread with only the last message: without SOUL.md, memory, the caller's
+system message or earlier turns.
 """
 
 import json
@@ -15,8 +15,8 @@ from pathlib import Path
 from hermes_cli.settings import since
 
 CLIENT = {"name": "hermes", "title": "Hermes Agent (stand-in)", "version": "0.1"}
-STARTING, TURNING = 15, 600
-DECLINED = {
+START_TIMEOUT, TURN_TIMEOUT = 15, 600
+DECLINE_RESULTS = {
     "item/commandExecution/requestApproval": {"decision": "decline"},
     "item/fileChange/requestApproval": {"decision": "decline"},
     "item/permissions/requestApproval": {"decision": "decline"},
@@ -32,78 +32,78 @@ def is_on(config, provider):
     return since(14) and provider == "openai-codex" and config["model"].get("openai_runtime") == "codex_app_server"
 
 
-def answer(said):
-    with Server() as server:
-        server.ask("initialize", {"clientInfo": CLIENT, "capabilities": {}}, 10)
-        server.tell("initialized")
-        thread = server.ask("thread/start", {"cwd": str(workspace())}, STARTING)["thread"]["id"]
-        server.ask("turn/start", {"threadId": thread, "input": [{"type": "text", "text": said}]}, 10)
-        return server.hear_out()
+def answer(prompt):
+    with AppServer() as server:
+        server.call("initialize", {"clientInfo": CLIENT, "capabilities": {}}, 10)
+        server.send("initialized")
+        thread = server.call("thread/start", {"cwd": str(workspace())}, START_TIMEOUT)["thread"]["id"]
+        server.call("turn/start", {"threadId": thread, "input": [{"type": "text", "text": prompt}]}, 10)
+        return server.wait_for_answer()
 
 
 def workspace():
-    """Where Codex may write: the service's directory at 0.14, the agent's home later."""
+    """The directory Codex may write to: the service's at 0.14, the agent's home later."""
     return Path.home() if since(18) else Path.cwd()
 
 
-class Server:
+class AppServer:
     def __init__(self):
         try:
             self.process = subprocess.Popen(
-                ["codex", "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=kept_environment()
+                ["codex", "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=codex_environment()
             )
         except OSError as error:
             raise CodexFailed(f"codex CLI not found: {error}") from error
-        self.heard = queue.Queue()
-        self.last = 0
-        threading.Thread(target=self.listen, daemon=True).start()
+        self.messages = queue.Queue()
+        self.last_id = 0
+        threading.Thread(target=self.read_messages, daemon=True).start()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        # The real one keeps it for the next turn. What was said is written down by now, and its end would take five seconds.
+        # The real Hermes keeps it for the next turn. Codex has saved the turn by now, and a clean exit would take five seconds.
         self.process.kill()
         self.process.wait()
 
-    def listen(self):
+    def read_messages(self):
         for line in self.process.stdout:
-            self.heard.put(json.loads(line))
-        self.heard.put(None)
+            self.messages.put(json.loads(line))
+        self.messages.put(None)
 
-    def next(self, deadline):
+    def next_message(self, deadline):
         try:
-            message = self.heard.get(timeout=max(0.0, deadline - time.monotonic()))
+            message = self.messages.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             raise CodexFailed("codex app-server did not answer in time") from None
         if message is None:
             raise CodexFailed("codex app-server ended")
         return message
 
-    def tell(self, method, **more):
-        self.process.stdin.write(json.dumps({"method": method, **more}) + "\n")
+    def send(self, method, **fields):
+        self.process.stdin.write(json.dumps({"method": method, **fields}) + "\n")
         self.process.stdin.flush()
 
-    def ask(self, method, params, seconds):
-        self.last += 1
-        self.tell(method, id=self.last, params=params)
-        deadline = time.monotonic() + seconds
+    def call(self, method, params, timeout):
+        self.last_id += 1
+        self.send(method, id=self.last_id, params=params)
+        deadline = time.monotonic() + timeout
         while True:
-            message = self.next(deadline)
-            if message.get("id") != self.last or "method" in message:
+            message = self.next_message(deadline)
+            if message.get("id") != self.last_id or "method" in message:
                 continue
             if "error" in message:
                 raise CodexFailed(f"{method} failed: {message['error'].get('message')}")
             return message["result"]
 
-    def hear_out(self):
-        """The last of the agent's messages in this turn, when the turn is over. Nobody is there to approve of anything."""
-        text, deadline = "", time.monotonic() + TURNING
+    def wait_for_answer(self):
+        """The turn's last agent message, once the turn is over. Declines every approval: no user is present."""
+        text, deadline = "", time.monotonic() + TURN_TIMEOUT
         while True:
-            message = self.next(deadline)
+            message = self.next_message(deadline)
             method, params = message.get("method"), message.get("params") or {}
             if "id" in message and method:
-                reply = {"id": message["id"], "result": DECLINED.get(method, {})}
+                reply = {"id": message["id"], "result": DECLINE_RESULTS.get(method, {})}
                 self.process.stdin.write(json.dumps(reply) + "\n")
                 self.process.stdin.flush()
             elif method == "item/completed" and params.get("item", {}).get("type") == "agentMessage":
@@ -115,8 +115,8 @@ class Server:
                 raise CodexFailed((turn.get("error") or {}).get("message") or f"the turn ended as {turn.get('status')}")
 
 
-def kept_environment():
-    """At 0.18 what is the gateway's own does not go to Codex; before, all of it does."""
+def codex_environment():
+    """From 0.18 on without the API server's and the bots' variables; before, the whole environment."""
     environment = {**os.environ, "RUST_LOG": os.environ.get("RUST_LOG", "warn")}
     if since(18):
         for name in [name for name in environment if name.startswith("API_SERVER_") or name.endswith("_BOT_TOKEN")]:

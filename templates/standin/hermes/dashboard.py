@@ -1,4 +1,4 @@
-"""`hermes dashboard`: a page for a browser on the same machine."""
+"""`hermes dashboard`: a web page for browsers on the same machine."""
 
 import hmac
 import html
@@ -20,23 +20,23 @@ TOKEN = secrets.token_urlsafe(32)
 
 
 def command(words, usage):
-    """`serve` is the same without a browser, from 0.18 on."""
-    given = {"--port": str(PORT), "--host": "127.0.0.1"}
+    """Also `hermes serve`, from 0.18 on: the same without opening a browser."""
+    options = {"--port": str(PORT), "--host": "127.0.0.1"}
     flags = set()
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        if word in given and left:
-            given[word] = left.pop(0)
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in options and rest:
+            options[word] = rest.pop(0)
         elif word in FLAGS:
             flags.add(word)
         else:
             return usage("dashboard [--port 9119] [--host HOST] [--no-open] [--insecure] [--tui] [--stop|--status]")
     if "--status" in flags:
-        return tell_status()
+        return print_status()
     if "--stop" in flags:
         return stop()
-    return serve(given["--host"], int(given["--port"]), "--insecure" in flags)
+    return serve(options["--host"], int(options["--port"]), "--insecure" in flags)
 
 
 def serve(host, port, insecure):
@@ -50,8 +50,8 @@ def serve(host, port, insecure):
         print(f"ERROR: [Errno {error.errno}] error while attempting to bind on address ('{host}', {port})", file=sys.stderr)
         return 1
     store.prepare()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(0))
+    for signal_number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, lambda *_: sys.exit(0))
     print(f"  Hermes Web UI → http://{host}:{server.server_port}", flush=True)
     try:
         server.serve_forever()
@@ -68,35 +68,35 @@ def is_loopback(host):
 
 
 class Page(BaseHTTPRequestHandler):
-    """The page has the token of this run in it, and its scripts give it back. Whoever reaches the page, has it."""
+    """The page contains this run's token, which its scripts send back: whoever can load the page has the token."""
 
     protocol_version = "HTTP/1.1"
     server_version = "hermes-standin"
 
     def do_GET(self):
-        bound = self.server.server_address[0]
-        asked = (self.headers.get("Host") or "").rsplit(":", 1)[0]
-        # Any name may be made to point here: only those of this machine are answered.
-        if is_loopback(bound) and not is_loopback(asked):
-            return self.tell({"detail": "Invalid Host header."}, 400)
+        bound_host = self.server.server_address[0]
+        requested_host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+        # Against DNS rebinding: any name can resolve to this address, so only loopback names are answered.
+        if is_loopback(bound_host) and not is_loopback(requested_host):
+            return self.send_json({"detail": "Invalid Host header."}, 400)
         path = self.path.split("?")[0]
         if path == "/api/status":
-            return self.tell(status())
+            return self.send_json(status())
         if path.startswith("/api/"):
             if not hmac.compare_digest(self.headers.get("X-Hermes-Session-Token") or "", TOKEN):
-                return self.tell({"detail": "Unauthorized"}, 401)
+                return self.send_json({"detail": "Unauthorized"}, 401)
             if path == "/api/sessions":
-                return self.tell({"sessions": [{"id": one["id"], "source": one["source"]} for one in store.sessions(20)]})
-            return self.tell({"detail": "Not Found"}, 404)
+                return self.send_json({"sessions": [{"id": session["id"], "source": session["source"]} for session in store.sessions(20)]})
+            return self.send_json({"detail": "Not Found"}, 404)
         self.send(200, page(), "text/html; charset=utf-8")
 
-    def tell(self, value, code=200):
+    def send_json(self, value, code=200):
         self.send(code, json.dumps(value), "application/json")
 
-    def send(self, code, text, kind):
+    def send(self, code, text, content_type):
         body = text.encode()
         self.send_response(code)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -112,32 +112,32 @@ def status():
 
 
 def page():
-    said = html.escape(f"{version_line()} (stand-in)")
+    title = html.escape(f"{version_line()} (stand-in)")
     script = f"window.__HERMES_SESSION_TOKEN__={json.dumps(TOKEN)}"
-    return f"<!doctype html>\n<title>Hermes Agent - Dashboard</title>\n<script>{script}</script>\n<h1>{said}</h1>\n"
+    return f"<!doctype html>\n<title>Hermes Agent - Dashboard</title>\n<script>{script}</script>\n<h1>{title}</h1>\n"
 
 
-def others():
-    """Dashboards of the same user, by their command lines."""
+def other_dashboards():
+    """Process ids of the same user's other dashboards, found by their command lines."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_text().split("\0")
-            mine = folder.stat().st_uid == os.getuid() and int(folder.name) != os.getpid()
+            same_user = folder.stat().st_uid == os.getuid() and int(folder.name) != os.getpid()
         except OSError:
             continue
-        if mine and any("hermes" in word for word in words) and {"dashboard", "serve"} & set(words):
+        if same_user and any("hermes" in word for word in words) and {"dashboard", "serve"} & set(words):
             yield int(folder.name)
 
 
-def tell_status():
-    found = list(others())
-    print("\n".join(f"Dashboard is running (PID {pid})" for pid in found) or "No hermes dashboard processes running.")
+def print_status():
+    pids = list(other_dashboards())
+    print("\n".join(f"Dashboard is running (PID {pid})" for pid in pids) or "No hermes dashboard processes running.")
     return 0
 
 
 def stop():
-    found = list(others())
-    for pid in found:
+    pids = list(other_dashboards())
+    for pid in pids:
         os.kill(pid, signal.SIGTERM)
-    print(f"Stopped {len(found)} dashboard process(es)" if found else "No hermes dashboard processes running.")
+    print(f"Stopped {len(pids)} dashboard process(es)" if pids else "No hermes dashboard processes running.")
     return 0

@@ -1,12 +1,12 @@
-"""What commands of the agent's terminal tool have of the gateway's environment: no key of a provider, tool or channel that Hermes knows."""
+"""The environment of the terminal tool's commands: the gateway's, without the keys that Hermes knows."""
 
 import os
 import subprocess
 
-from hermes_cli import channels, listening, model
+from hermes_cli import channels, model, webhooks
 
-# Keys of tools, and what has no other place. A name that Hermes does not know is left in, whatever it looks like.
-KNOWN = {
+# Variables of tools, and some others. Hermes passes on names it does not know, even if they look like keys.
+TOOL_VARIABLES = {
     *("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY_PATH", "GITHUB_APP_INSTALLATION_ID"),
     *("OPENAI_API_BASE", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_API_KEY", "OPENAI_BASE_URL", "LLM_MODEL"),
     *("MISTRAL_API_KEY", "GROQ_API_KEY", "TOGETHER_API_KEY", "PERPLEXITY_API_KEY", "COHERE_API_KEY", "FIREWORKS_API_KEY", "HELICONE_API_KEY"),
@@ -16,19 +16,19 @@ KNOWN = {
 }
 
 
-def stripped():
-    vendors = {name for _, base, keys in model.VENDORS.values() for name in [base, *keys]}
-    needed = {name for ways in channels.NEEDS.values() for way in ways for name in way}
-    hosts = {name for name, *_ in listening.LISTENERS.values() if name}
-    return KNOWN | vendors | needed | hosts
+def hidden_variables():
+    provider_keys = {name for _, base, keys in model.VENDORS.values() for name in [base, *keys]}
+    channel_keys = {name for sets in channels.REQUIRED_VARIABLES.values() for variables in sets for name in variables}
+    hosts = {name for name, *_ in webhooks.LISTENERS.values() if name}
+    return TOOL_VARIABLES | provider_keys | channel_keys | hosts
 
 
-def for_tools():
-    out = stripped()
-    return {name: value for name, value in os.environ.items() if name not in out}
+def tool_environment():
+    hidden = hidden_variables()
+    return {name: value for name, value in os.environ.items() if name not in hidden}
 
 
-def shown(name):
-    """What the terminal tool finds under that name."""
-    ran = subprocess.run(["printenv", name], capture_output=True, text=True, timeout=10, check=False, env=for_tools())
-    return ran.stdout.strip() if ran.returncode == 0 else f"{name} is not set"
+def printenv(name):
+    """The variable's value, as a command of the terminal tool sees it."""
+    result = subprocess.run(["printenv", name], capture_output=True, text=True, timeout=10, check=False, env=tool_environment())
+    return result.stdout.strip() if result.returncode == 0 else f"{name} is not set"

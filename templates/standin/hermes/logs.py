@@ -1,6 +1,6 @@
-"""The files in `logs`, and what reaches the journal.
+"""The files in `logs`, and what goes to the journal.
 
-The real one hides in them what looks like a secret. This one does not: that clm does, has to be seen.
+The real Hermes redacts what looks like a secret. The stand-in does not, so that tests can see clm redact it.
 """
 
 import logging
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from hermes_cli.settings import home
 
-FORM = "%(asctime)s %(levelname)s%(session_tag)s %(name)s: %(message)s"
-speaking = threading.local()
+FORMAT = "%(asctime)s %(levelname)s%(session_tag)s %(name)s: %(message)s"
+current = threading.local()
 
 
 def start_logging(verbose):
@@ -21,7 +21,7 @@ def start_logging(verbose):
     root.setLevel(logging.INFO)
     for name, level in [("agent.log", logging.INFO), ("errors.log", logging.WARNING), ("gateway.log", logging.INFO)]:
         file = logging.handlers.RotatingFileHandler(home() / "logs" / name, maxBytes=5 << 20, backupCount=3)
-        file.setFormatter(logging.Formatter(FORM))
+        file.setFormatter(logging.Formatter(FORMAT))
         file.setLevel(level)
         if name == "gateway.log":
             file.addFilter(lambda record: record.name.startswith("gateway"))
@@ -33,11 +33,11 @@ def start_logging(verbose):
 
 
 def tag_with_session():
-    plain = logging.getLogRecordFactory()
+    factory = logging.getLogRecordFactory()
 
-    def tagged(*args, **more):
-        record = plain(*args, **more)
-        session = getattr(speaking, "session", None)
+    def tagged(*args, **kwargs):
+        record = factory(*args, **kwargs)
+        session = getattr(current, "session", None)
         record.session_tag = f" [{session}]" if session else ""
         return record
 
@@ -45,10 +45,10 @@ def tag_with_session():
 
 
 @contextmanager
-def about(session):
-    """What this thread logs meanwhile is about that session."""
-    speaking.session = session
+def tag_session(session):
+    """Marks what this thread logs in this context with the session's id."""
+    current.session = session
     try:
         yield
     finally:
-        speaking.session = None
+        current.session = None

@@ -1,4 +1,4 @@
-"""The `hermes` command. As with the real one, its exit codes say little: read what it prints."""
+"""The `hermes` command. As in the real Hermes, its exit codes are unreliable: read the output."""
 
 import json
 import os
@@ -10,17 +10,15 @@ from pathlib import Path
 
 import yaml
 
-from hermes_cli import dashboard, gateway, listening, logins, model, proxy, rules, store
-from hermes_cli.settings import home, load_config, load_env, managed_by, merge, since, switches, version_line, write_whole
+from hermes_cli import api_settings, dashboard, gateway, logins, model, proxy, store, webhooks
+from hermes_cli.settings import home, load_config, load_env, managed_by, merge, since, switches, version_line, write_atomically
 
 STANDIN = "Stand-in: this is not Hermes Agent, but a program of clm's lab that behaves like it."
-
-
 UPDATE_CHECK_HOURS = 6
 
 
 def version():
-    """Costs a good part of a second of work, and what is piped is told when all of it is done."""
+    """As slow as in the real Hermes: uses CPU first, and a pipe gets the output only when all is done."""
     busy_until = time.process_time() + (0.25 if since(18) else 0.9)
     while time.process_time() < busy_until:
         pass
@@ -33,7 +31,7 @@ def version():
 
 
 def check_for_update():
-    """`git fetch origin` for up to 10 s, every few hours: the file is written at the end, so one that is stopped asks again."""
+    """The real Hermes runs `git fetch origin` for up to 10 s, and writes the file last: a killed check is repeated."""
     path = home() / ".update_check"
     try:
         last = json.loads(path.read_text())["ts"]
@@ -58,7 +56,7 @@ def gateway_command(words):
             if pid is None:
                 print("Gateway is not running")
             else:
-                gateway.plan_stop(pid)
+                gateway.mark_planned_stop(pid)
                 os.kill(pid, signal.SIGTERM)
                 print("Gateway stopped")
         case _:
@@ -93,14 +91,14 @@ def set_value(key, value):
     if key.endswith(("_API_KEY", "_TOKEN")) or key.startswith("TERMINAL_SSH"):
         path = home() / ".env"
         lines = path.read_text().splitlines() if path.exists() else []
-        kept = [line for line in lines if not line.startswith(f"{key}=")]
-        write_whole(path, "\n".join([*kept, f"{key}={value}", ""]))
+        other_lines = [line for line in lines if not line.startswith(f"{key}=")]
+        write_atomically(path, "\n".join([*other_lines, f"{key}={value}", ""]))
     else:
         path = home() / "config.yaml"
         config = (yaml.safe_load(path.read_text()) if path.exists() else None) or {}
         for name in reversed(key.split(".")):
             value = {name: yaml.safe_load(value) if isinstance(value, str) else value}
-        write_whole(path, yaml.safe_dump(merge(config, value), sort_keys=False))
+        write_atomically(path, yaml.safe_dump(merge(config, value), sort_keys=False))
     print(f"✓ Set {key} in {path}")
 
 
@@ -118,18 +116,18 @@ def sessions_command(words):
 
 
 def export(words):
-    wanted = words[words.index("--session-id") + 1] if "--session-id" in words[:-1] else None
-    target = next((word for word in words if word == "-" or not word.startswith("-") and word != wanted), "-")
-    found = [session for session in store.sessions() if wanted in (None, session["id"])]
-    if wanted and not found:
-        print(f"Session '{wanted}' not found.")
+    session_id = words[words.index("--session-id") + 1] if "--session-id" in words[:-1] else None
+    target = next((word for word in words if word == "-" or not word.startswith("-") and word != session_id), "-")
+    sessions = [session for session in store.sessions() if session_id in (None, session["id"])]
+    if session_id and not sessions:
+        print(f"Session '{session_id}' not found.")
         return
-    lines = "".join(json.dumps({**one, "messages": store.messages_of(one["id"])}) + "\n" for one in found)
+    lines = "".join(json.dumps({**session, "messages": store.messages_of(session["id"])}) + "\n" for session in sessions)
     if target == "-":
         sys.stdout.write(lines)
     else:
         Path(target).write_text(lines)
-        print(f"Exported {len(found)} sessions to {target}")
+        print(f"Exported {len(sessions)} sessions to {target}")
 
 
 def status():
@@ -148,7 +146,7 @@ def doctor():
         print(f"✓ provider {model.resolve(load_config()).provider}")
     except model.NoProvider as error:
         print(f"✗ {error}")
-    reason = rules.refusal(rules.Settings(load_config()))
+    reason = api_settings.refusal(api_settings.ApiSettings(load_config()))
     print(f"✗ {reason}" if reason else "✓ api_server")
 
 
@@ -182,7 +180,7 @@ def main():
         case ["auth"]:
             return logins.command(words[1:], usage)
         case ["webhook"]:
-            return listening.command(words[1:], usage)
+            return webhooks.command(words[1:], usage)
         case ["serve"] if since(18):
             return dashboard.command(words[1:], usage)
         case _:

@@ -1,4 +1,4 @@
-"""Which provider a request goes to, as this release finds it in `.env` and `config.yaml`, and the request itself."""
+"""Selects the provider from `.env` and `config.yaml` as this release does, and calls it."""
 
 import http.client
 import io
@@ -17,11 +17,11 @@ from hermes_cli.settings import since, switches
 
 
 class NoProvider(Exception):
-    """Nobody to ask: told as HTTP 500, before any request."""
+    """No usable provider: reported as HTTP 500, before any request to one."""
 
 
 class CallFailed(Exception):
-    """The provider did not answer: told as if it were the answer."""
+    """The provider failed: Hermes returns this message as if it were the answer."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Route:
     mode: str = ""
 
 
-# provider: base URL, the variable that sets another, the variables its key may be in
+# provider: default base URL, the variable that overrides it, the variables that may hold its key
 VENDORS = {
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", ["OPENROUTER_API_KEY", "OPENAI_API_KEY"]),
     "anthropic": (
@@ -76,25 +76,25 @@ KEYLESS = "no-key-required"
 
 
 def chosen_provider(config):
-    """Up to 0.14 a variable beats config.yaml, and silently sends everything to another vendor when it is an old one."""
-    said = str(config["model"].get("provider") or "").strip().lower()
+    """Up to 0.14 the variable overrides config.yaml: a stale one silently sends everything to another vendor."""
+    configured = str(config["model"].get("provider") or "").strip().lower()
     variable = os.environ.get("HERMES_INFERENCE_PROVIDER", "").strip().lower()
-    if variable and (not since(15) or said in ("", "auto")):
+    if variable and (not since(15) or configured in ("", "auto")):
         return variable
-    return said or "auto"
+    return configured or "auto"
 
 
 def resolve(config):
     model = config["model"]
-    wanted = {"model": model.get("default"), "base_url": model.get("base_url"), "api_key": model.get("api_key")}
-    route = route_to(config, chosen_provider(config), wanted)
+    options = {"model": model.get("default"), "base_url": model.get("base_url"), "api_key": model.get("api_key")}
+    route = route_to(config, chosen_provider(config), options)
     mode = model.get("api_mode") if chosen_provider(config) == str(model.get("provider")).lower() else None
-    return finish(route, mode)
+    return complete_route(route, mode)
 
 
-def route_to(config, provider, wanted):
+def route_to(config, provider, options):
     provider = ALIASES.get(provider, provider)
-    model, base, key = (str(wanted.get(name) or "") for name in ("model", "base_url", "api_key"))
+    model, base, key = (str(options.get(name) or "") for name in ("model", "base_url", "api_key"))
     if provider == "auto":
         provider = first_with_key(base)
     named = named_provider(config, provider)
@@ -103,18 +103,18 @@ def route_to(config, provider, wanted):
         base = named.get("api") or named.get("url") or named.get("base_url")
         return Route(provider, base, key, model or named.get("default_model", ""), named_mode(named))
     if provider in LOCAL and not since(15):
-        base, provider = "", "custom"  # the alias does not see model.base_url
+        base, provider = "", "custom"  # before 0.15 the alias ignores model.base_url
     if provider in LOCAL or provider == "custom":
         base = os.environ.get("CUSTOM_BASE_URL") or base
         if base:
             return Route("custom", base, custom_key(base, key), model)
         provider = "openrouter"
     if provider == "bedrock":
-        return bedrock(config, model)
+        return bedrock_route(config, model)
     if provider == "openai-codex":
-        return chatgpt(model)
+        return codex_route(model)
     if provider == "vertex" and since(18):
-        return vertex(config, model)
+        return vertex_route(config, model)
     if provider not in VENDORS:
         raise NoProvider(f"Unknown provider '{provider}'. Check 'hermes model' for available providers, or define it in config.yaml.")
     return vendor(provider, model, base)
@@ -122,8 +122,8 @@ def route_to(config, provider, wanted):
 
 def vendor(provider, model, base):
     default, base_variable, key_variables = VENDORS[provider]
-    own = "" if provider == "openrouter" else base
-    base = own or os.environ.get(base_variable) or default
+    configured = "" if provider == "openrouter" else base
+    base = configured or os.environ.get(base_variable) or default
     key = next((os.environ[name] for name in key_variables if os.environ.get(name)), "")
     if provider == "lmstudio":
         key = key or KEYLESS
@@ -149,7 +149,7 @@ def first_with_key(base):
 
 
 def custom_key(base, key):
-    """At 0.13 the key of whatever vendor was configured before goes to the custom endpoint; later it does not."""
+    """At 0.13 the OpenAI or OpenRouter key goes to the custom endpoint, whatever its host; from 0.15 on it does not."""
     if key:
         return key
     host = urlsplit(base).hostname or ""
@@ -167,15 +167,15 @@ def named_provider(config, provider):
     table = config.get("providers")
     if isinstance(table, dict) and isinstance(table.get(name), dict):
         return table[name]
-    old = config.get("custom_providers")
-    return next((entry for entry in old or [] if str(entry.get("name", "")).lower() == name), None)
+    legacy = config.get("custom_providers")
+    return next((entry for entry in legacy or [] if str(entry.get("name", "")).lower() == name), None)
 
 
 def named_mode(named):
     return named.get("transport") or named.get("api_mode") or ""
 
 
-def bedrock(config, model):
+def bedrock_route(config, model):
     table = config.get("bedrock") or {}
     region = table.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     key = os.environ.get("AWS_BEARER_TOKEN_BEDROCK") or os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_PROFILE")
@@ -184,15 +184,15 @@ def bedrock(config, model):
     return Route("bedrock", f"https://bedrock-runtime.{region}.amazonaws.com", key, model)
 
 
-def chatgpt(model):
-    tokens = logins.of_codex()
+def codex_route(model):
+    tokens = logins.codex_tokens()
     if not tokens.get("access_token"):
         raise NoProvider("No Codex credentials stored. Run `hermes auth` to authenticate.")
     base = os.environ.get("HERMES_CODEX_BASE_URL") or tokens.get("base_url") or "https://chatgpt.com/backend-api/codex"
     return Route("openai-codex", base, tokens["access_token"], model, "codex_responses")
 
 
-def vertex(config, model):
+def vertex_route(config, model):
     table = config.get("vertex") or {}
     file = os.environ.get("VERTEX_CREDENTIALS_PATH") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or ""
     if not os.path.exists(file):
@@ -202,7 +202,7 @@ def vertex(config, model):
     return Route("vertex", f"https://aiplatform.googleapis.com/v1/projects/{project}/locations/{region}", "oauth", model)
 
 
-def finish(route, mode):
+def complete_route(route, mode):
     host = urlsplit(route.base).hostname or ""
     if mode or route.mode:
         route.mode = mode or route.mode
@@ -227,24 +227,24 @@ def is_loopback(url):
 
 def only_model(route):
     try:
-        listed = ask(f"{route.base.rstrip('/')}/models", {"Authorization": f"Bearer {route.key}"}, None)["data"]
-        return listed[0]["id"] if len(listed) == 1 else ""
+        models = request_json(f"{route.base.rstrip('/')}/models", {"Authorization": f"Bearer {route.key}"}, None)["data"]
+        return models[0]["id"] if len(models) == 1 else ""
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return ""
 
 
 def answer(config, system, messages):
-    """Asks the configured provider, and then the fallbacks. Gives the text, its usage and who answered."""
+    """Calls the configured provider, then the fallbacks. Returns the text, the usage and the route that answered."""
     routes = [resolve(config)]
     if codex.is_on(config, routes[0].provider):
-        return through_codex(routes[0], messages)
+        return answer_with_codex(routes[0], messages)
     for entry in fallbacks(config):
         try:
-            routes.append(finish(route_to(config, str(entry.get("provider")), entry), entry.get("api_mode")))
+            routes.append(complete_route(route_to(config, str(entry.get("provider")), entry), entry.get("api_mode")))
         except NoProvider:
             continue
     attempts = max(1, int(config["agent"].get("api_max_retries") or 1))
-    failure = refused = ""
+    failure = rejected = ""
     for route in routes:
         for attempt in range(attempts):
             try:
@@ -253,31 +253,31 @@ def answer(config, system, messages):
                 text, usage = call(route, system, messages)
                 return text, usage, route
             except urllib.error.HTTPError as error:
-                body = body_of(error)
+                body = json_body(error)
                 if error.code < 500 and error.code != 429:
-                    refused = refused or not_retried(error, body)
+                    rejected = rejected or client_error_message(error, body)
                     break
-                failure = failure or f"HTTP {error.code}: {reason_in(error, body)}"
+                failure = failure or f"HTTP {error.code}: {error_message(error, body)}"
             except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
                 failure = failure or ("Request timed out." if isinstance(error, socket.timeout) else "Connection error.")
             if attempt + 1 < attempts:
                 time.sleep(0.2)
-    raise CallFailed(refused or f"API call failed after {attempts} retries: {failure}")
+    raise CallFailed(rejected or f"API call failed after {attempts} retries: {failure}")
 
 
-def not_retried(error, body):
-    """An error that no retry can mend has no words of Hermes' own around it: those of the openai library, and from 0.18 on its status."""
+def client_error_message(error, body):
+    """Hermes does not retry client errors: it returns the openai library's message, from 0.18 on the status and the reason."""
     if since(18):
-        return f"HTTP {error.code}: {reason_in(error, body)}"
+        return f"HTTP {error.code}: {error_message(error, body)}"
     return f"Error code: {error.code} - {body}"
 
 
-def through_codex(route, messages):
-    """Codex has its own login, its own model and its own way to count."""
+def answer_with_codex(route, messages):
+    """Codex uses its own login and model, and counts tokens itself."""
     try:
-        said = messages[-1]["content"]
-        text = codex.answer(said)
-        return text, tokens({"in": 1 + len(said) // 4, "out": 1 + len(text) // 4}, "in", "out"), route
+        prompt = messages[-1]["content"]
+        text = codex.answer(prompt)
+        return text, tokens({"in": 1 + len(prompt) // 4, "out": 1 + len(text) // 4}, "in", "out"), route
     except codex.CodexFailed as error:
         raise CallFailed(f"Codex app-server turn failed: {error}") from error
 
@@ -292,68 +292,68 @@ def call(route, system, messages):
     if route.mode == "anthropic_messages":
         headers = {"x-api-key": route.key, "anthropic-version": "2023-06-01"}
         body = {"model": route.model, "max_tokens": 4096, "system": system, "messages": messages}
-        got = ask(f"{base.removesuffix('/v1')}/v1/messages", headers, body)
-        usage = got.get("usage", {})
-        return "".join(part.get("text", "") for part in got["content"]), tokens(usage, "input_tokens", "output_tokens")
+        response = request_json(f"{base.removesuffix('/v1')}/v1/messages", headers, body)
+        usage = response.get("usage", {})
+        return "".join(part.get("text", "") for part in response["content"]), tokens(usage, "input_tokens", "output_tokens")
     headers = {"Authorization": f"Bearer {route.key}"}
     if route.mode == "codex_responses":
-        got = ask(f"{base}/responses", headers, {"model": route.model, "instructions": system, "input": messages})
-        parts = [part for item in got["output"] if item.get("type") == "message" for part in item["content"]]
-        usage = tokens(got.get("usage") or {}, "input_tokens", "output_tokens")
+        response = request_json(f"{base}/responses", headers, {"model": route.model, "instructions": system, "input": messages})
+        parts = [part for item in response["output"] if item.get("type") == "message" for part in item["content"]]
+        usage = tokens(response.get("usage") or {}, "input_tokens", "output_tokens")
         return "".join(part.get("text", "") for part in parts), usage
     body = {"model": route.model, "messages": [{"role": "system", "content": system}, *messages]}
-    got = ask(f"{base}/chat/completions", headers, body)
-    usage = tokens(got.get("usage") or {}, "prompt_tokens", "completion_tokens")
-    return got["choices"][0]["message"].get("content") or "", usage
+    response = request_json(f"{base}/chat/completions", headers, body)
+    usage = tokens(response.get("usage") or {}, "prompt_tokens", "completion_tokens")
+    return response["choices"][0]["message"].get("content") or "", usage
 
 
-def tokens(usage, asked, said):
-    count = {"prompt_tokens": int(usage.get(asked) or 0), "completion_tokens": int(usage.get(said) or 0)}
+def tokens(usage, input_name, output_name):
+    count = {"prompt_tokens": int(usage.get(input_name) or 0), "completion_tokens": int(usage.get(output_name) or 0)}
     return {**count, "total_tokens": sum(count.values())}
 
 
-# Of each thread its own, by scheme and host: as the real one, it does not connect anew for every question.
+# Per thread, by scheme and host: as the real Hermes, connections are reused between requests.
 connections = threading.local()
 
 
-def ask(url, headers, body):
+def request_json(url, headers, body):
     parts = urlsplit(url)
-    place = f"{parts.scheme}://{parts.netloc}"
-    asked = ("GET" if body is None else "POST", parts.path + (f"?{parts.query}" if parts.query else ""))
-    asked += (None if body is None else json.dumps(body), {"Content-Type": "application/json", **headers})
-    connection = vars(connections).pop(place, None)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    request = ("GET" if body is None else "POST", parts.path + (f"?{parts.query}" if parts.query else ""))
+    request += (None if body is None else json.dumps(body), {"Content-Type": "application/json", **headers})
+    connection = vars(connections).pop(origin, None)
     try:
-        response = connection and answered(connection, asked)
+        response = connection and send_request(connection, request)
     except (ConnectionError, http.client.HTTPException):
-        response = None  # whoever is there had closed it
+        response = None  # the provider had closed the kept connection
     if response is None:
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.netloc, timeout=60)
-        response = answered(connection, asked)
-    told = response.read()
+        connection_class = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = connection_class(parts.netloc, timeout=60)
+        response = send_request(connection, request)
+    data = response.read()
     if not response.will_close:
-        vars(connections)[place] = connection
+        vars(connections)[origin] = connection
     if response.status >= 300:
-        raise urllib.error.HTTPError(url, response.status, response.reason, response.headers, io.BytesIO(told))
-    return json.loads(told)
+        raise urllib.error.HTTPError(url, response.status, response.reason, response.headers, io.BytesIO(data))
+    return json.loads(data)
 
 
-def answered(connection, asked):
-    connection.request(*asked)
+def send_request(connection, request):
+    connection.request(*request)
     return connection.getresponse()
 
 
-def body_of(error):
-    """What a refusal said; nothing when it is not JSON."""
+def json_body(error):
+    """The parsed body of an error response; None when it is not JSON."""
     try:
         return json.loads(error.read())
     except (OSError, ValueError):
         return None
 
 
-def reason_in(error, body):
+def error_message(error, body):
     try:
-        told = body["error"]
-        return told["message"] if isinstance(told, dict) else str(told)
+        error_field = body["error"]
+        return error_field["message"] if isinstance(error_field, dict) else str(error_field)
     except (KeyError, TypeError):
         return error.reason

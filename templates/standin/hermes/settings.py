@@ -1,6 +1,6 @@
-"""A stand-in for Hermes Agent: behaves from the outside as the release it is named for, and thinks nothing itself.
+"""A stand-in for Hermes Agent: behaves from the outside like the release it imitates, without an agent inside.
 
-Here: which release this is, where its files are, and what `.env`, `config.yaml` and the switches say.
+This module: the release, its home directory, and reading `.env`, `config.yaml` and the switches.
 """
 
 import copy
@@ -41,27 +41,27 @@ def home():
 
 
 def switches():
-    """How it is to misbehave: the words of `.standin`, one per line, each with what follows it.
+    """The misbehaviours that tests turn on: one per line of `.standin`, each with its arguments.
 
-    gate-open      anybody is let in, with any key or none, as by 0.13 with aiohttp 3.11.16
-    port-taken     as if something held its port
-    key-refused    it runs, and listens nowhere
-    dead-upstream  no model answers
-    slow-start N   nothing happens for N seconds
-    crash-loop     it ends with 1 a second after it was up
-    bind-all       it listens on every address
-    no-health      /health says 503
-    github-silent  its upstream does not answer: whoever checks for an update waits 10 s
-    slow-memory N  it holds the lock of its memory for N seconds when told `remember: …`
-    say TEXT       it logs that as an error when it starts
-    mcp-slow N     each of its MCP servers (one called slow when it has none) keeps it waiting for N seconds, and is given up
-    mcp-dead NAME… those MCP servers do not answer, and are given up after three attempts
+    gate-open      any key or none is accepted, as by 0.13 with aiohttp 3.11.16
+    port-taken     as if another process held its port
+    key-refused    it runs, but the API server refuses its key and does not listen
+    dead-upstream  no model provider answers
+    slow-start N   it starts N seconds late
+    crash-loop     it exits with 1, a second after it is up
+    bind-all       the API server listens on all interfaces
+    no-health      /health answers 503
+    github-silent  GitHub does not answer: a check for updates takes 10 s
+    slow-memory N  `remember: …` holds the memory lock for N seconds
+    say TEXT       it logs TEXT as an error when it starts
+    mcp-slow N     each MCP server (one called slow if none is configured) fails after N seconds
+    mcp-dead NAME… those MCP servers fail after three attempts
     slow-names N   the first chat of a process takes N seconds longer, as on a host without DNS
     channel-refused NAME…
-                   those channels do not take its token: tried again for ever at 0.13, given up at 0.18
-    handoff-stuck  a session that is to go on in a channel stays `running`, as after a crash
+                   those channels reject the token: 0.13 retries forever, 0.18 gives up
+    handoff-stuck  a handoff stays `running`, as after a crash
     handoff-fails TEXT
-                   it fails, for that reason
+                   a handoff fails with TEXT as the reason
     """
     try:
         lines = (home() / ".standin").read_text().splitlines()
@@ -78,31 +78,31 @@ def load_env():
 
 def load_config():
     try:
-        given = parsed_config(*standing(home() / "config.yaml")) or {}
+        loaded = parsed_config(*file_identity(home() / "config.yaml")) or {}
     except FileNotFoundError:
-        given = {}
+        loaded = {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         print(f"Warning: config.yaml could not be read, using defaults: {error}", file=sys.stderr)
-        given = {}
-    if not isinstance(given, dict):
-        given = {}
-    given = expand(given)
-    if isinstance(given.get("model"), str):
-        given["model"] = {"default": given["model"]}
-    config = merge(copy.deepcopy(DEFAULTS), given)
+        loaded = {}
+    if not isinstance(loaded, dict):
+        loaded = {}
+    loaded = expand(loaded)
+    if isinstance(loaded.get("model"), str):
+        loaded["model"] = {"default": loaded["model"]}
+    config = merge(copy.deepcopy(DEFAULTS), loaded)
     if config["model"].get("model") and not config["model"].get("default"):
         config["model"]["default"] = config["model"]["model"]
     return config
 
 
-def standing(path):
-    told = path.stat()
-    return path, told.st_ino, told.st_size, told.st_mtime_ns
+def file_identity(path):
+    stat = path.stat()
+    return path, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @functools.lru_cache(maxsize=1)
 def parsed_config(path, *_):
-    """It is asked for at every turn, and PyYAML is slow."""
+    """Cached: every turn reads it, and PyYAML is slow."""
     return yaml.safe_load(path.read_text())
 
 
@@ -116,17 +116,17 @@ def expand(value):
     return value
 
 
-def merge(into, given):
-    for key, value in given.items():
-        if isinstance(value, dict) and isinstance(into.get(key), dict):
-            merge(into[key], value)
+def merge(base, override):
+    for key, value in override.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            merge(base[key], value)
         elif value is not None:
-            into[key] = value
-    return into
+            base[key] = value
+    return base
 
 
-def bridge(config):
-    """Top-level scalars of config.yaml become variables that are not set yet."""
+def export_scalars(config):
+    """Top-level scalars of config.yaml become environment variables, unless already set."""
     for key, value in config.items():
         if isinstance(value, (str, int, float, bool)):
             os.environ.setdefault(str(key), str(value))
@@ -139,7 +139,7 @@ def managed_by():
     return marker.read_text().strip() or "another program" if marker.exists() else None
 
 
-def write_whole(path, text, mode=0o600):
+def write_atomically(path, text, mode=0o600):
     temp = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
         file.write(text)

@@ -19,8 +19,8 @@ content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL
 finish_reason TEXT, reasoning TEXT, reasoning_content TEXT, reasoning_details TEXT, codex_reasoning_items TEXT,
 codex_message_items TEXT"""
 
-# What later releases add to the tables of 0.13: (0.minor, table, column)
-LATER = [
+# Columns that later releases add to the tables of 0.13: (0.minor, table, column)
+ADDED_COLUMNS = [
     *[(14, "sessions", f"handoff_{name} TEXT") for name in ("state", "platform", "error")],
     (15, "messages", "platform_message_id TEXT"),
     (15, "messages", "observed INTEGER DEFAULT 0"),
@@ -33,8 +33,8 @@ LATER = [
     (18, "messages", "compacted INTEGER DEFAULT 0"),
 ]
 
-SEARCH = """
-CREATE VIRTUAL TABLE IF NOT EXISTS {fts} USING fts5(content, content=messages, content_rowid=id{how});
+SEARCH_TABLES = """
+CREATE VIRTUAL TABLE IF NOT EXISTS {fts} USING fts5(content, content=messages, content_rowid=id{options});
 CREATE TRIGGER IF NOT EXISTS {fts}_insert AFTER INSERT ON messages BEGIN
   INSERT INTO {fts}(rowid, content) VALUES (new.id, new.content); END;
 CREATE TRIGGER IF NOT EXISTS {fts}_delete AFTER DELETE ON messages BEGIN
@@ -45,21 +45,21 @@ CREATE TRIGGER IF NOT EXISTS {fts}_update AFTER UPDATE ON messages BEGIN
 """
 
 
-held = []
+kept_open = []
 
 
-def hold():
-    """The real one never lets go of its database while it runs: closed by the last, it is written back as a whole."""
-    held.append(connected())
-    held[0].execute("SELECT count(*) FROM sessions").fetchall()
+def keep_open():
+    """As the real Hermes, keeps one connection open: SQLite checkpoints the WAL when the last one closes."""
+    kept_open.append(connect())
+    kept_open[0].execute("SELECT count(*) FROM sessions").fetchall()
 
 
-def let_go():
-    while held:
-        held.pop().close()
+def close():
+    while kept_open:
+        kept_open.pop().close()
 
 
-def connected():
+def connect():
     db = sqlite3.connect(home() / "state.db", timeout=30)
     db.execute("PRAGMA synchronous=NORMAL")
     return db
@@ -67,7 +67,7 @@ def connected():
 
 @contextmanager
 def database():
-    db = connected()
+    db = connect()
     try:
         db.row_factory = sqlite3.Row
         yield db
@@ -86,25 +86,25 @@ def prepare():
         db.execute("CREATE UNIQUE INDEX IF NOT EXISTS idx_sessions_title ON sessions(title) WHERE title IS NOT NULL")
         if since(16):
             db.execute("CREATE TABLE IF NOT EXISTS compression_locks (session_id TEXT PRIMARY KEY, locked_at REAL)")
-        for minor, table, column in LATER:
-            have = [row["name"] for row in db.execute(f"PRAGMA table_info({table})")]
-            if since(minor) and column.split()[0] not in have:
+        for minor, table, column in ADDED_COLUMNS:
+            existing = [row["name"] for row in db.execute(f"PRAGMA table_info({table})")]
+            if since(minor) and column.split()[0] not in existing:
                 db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        db.executescript(SEARCH.format(fts="messages_fts", how=""))
-        db.executescript(SEARCH.format(fts="messages_fts_trigram", how=", tokenize='trigram'"))
+        db.executescript(SEARCH_TABLES.format(fts="messages_fts", options=""))
+        db.executescript(SEARCH_TABLES.format(fts="messages_fts_trigram", options=", tokenize='trigram'"))
         schema = 17 if since(18) else 11
-        seen = db.execute("SELECT version FROM schema_version").fetchone()
-        if seen is None:
+        row = db.execute("SELECT version FROM schema_version").fetchone()
+        if row is None:
             db.execute("INSERT INTO schema_version VALUES (?)", (schema,))
-        elif seen["version"] < schema:
+        elif row["version"] < schema:
             db.execute("UPDATE schema_version SET version = ?", (schema,))
 
 
-def record(session, system, said, route, usage, source="api_server"):
+def record(session, system, messages, route, usage, source="api_server"):
     """Writes the messages of one turn."""
     now = time.time()
     columns = ("role", "content", "tool_call_id", "tool_calls", "tool_name", "finish_reason")
-    calls = sum(message["role"] == "tool" for message in said)
+    calls = sum(message["role"] == "tool" for message in messages)
     with database() as db:
         db.execute(
             "INSERT OR IGNORE INTO sessions (id, source, model, system_prompt, started_at) VALUES (?, ?, ?, ?, ?)",
@@ -112,20 +112,20 @@ def record(session, system, said, route, usage, source="api_server"):
         )
         db.executemany(
             f"INSERT INTO messages (session_id, timestamp, {', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(session, now, *(message.get(name) for name in columns)) for message in said],
+            [(session, now, *(message.get(name) for name in columns)) for message in messages],
         )
         db.execute(
             "UPDATE sessions SET message_count = message_count + ?, tool_call_count = tool_call_count + ?,"
             " input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, api_call_count = api_call_count + 1,"
             " system_prompt = ?, billing_provider = ?, billing_base_url = ? WHERE id = ?",
             (
-                *(len(said), calls, usage["prompt_tokens"], usage["completion_tokens"], system),
+                *(len(messages), calls, usage["prompt_tokens"], usage["completion_tokens"], system),
                 *(route.provider if route else None, route.base if route else None, session),
             ),
         )
     if not since(15):
-        whole = {"session_id": session, "system_prompt": system, "messages": messages_of(session)}
-        (home() / "sessions" / f"session_{session.replace('/', '_')}.json").write_text(json.dumps(whole))
+        session_dump = {"session_id": session, "system_prompt": system, "messages": messages_of(session)}
+        (home() / "sessions" / f"session_{session.replace('/', '_')}.json").write_text(json.dumps(session_dump))
 
 
 def messages_of(session):
@@ -136,7 +136,7 @@ def messages_of(session):
 
 
 def history_of(session):
-    """What was said, and what tools did in between."""
+    """The session's messages, tool calls and results included."""
     return [history_message(row) for row in messages_of(session) if row["role"] in ("user", "assistant", "tool")]
 
 

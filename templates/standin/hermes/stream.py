@@ -1,4 +1,4 @@
-"""An answer told while it comes. The turn runs apart from who listens, so that silence is filled and a leaving is noticed."""
+"""Streamed chat completions. The turn runs in its own thread, so that keepalives are sent and a disconnect is noticed."""
 
 import json
 import logging
@@ -13,38 +13,38 @@ log = logging.getLogger("gateway.platforms.api_server")
 SILENCE_SECONDS = 30
 
 
-class Stream:
-    """Who listens to a streamed turn."""
+class TurnStream:
+    """Passes a turn's events from its thread to the one that writes the response."""
 
     def __init__(self):
-        self.heard = queue.Queue()
-        self.gone = threading.Event()
+        self.queue = queue.Queue()
+        self.disconnected = threading.Event()
 
-    def hear(self, kind, what):
-        if self.gone.is_set():
+    def on_event(self, kind, data):
+        if self.disconnected.is_set():
             raise Interrupted
-        self.heard.put((kind, what))
+        self.queue.put((kind, data))
 
     def wait(self, seconds):
-        if self.gone.wait(seconds):
+        if self.disconnected.wait(seconds):
             raise Interrupted
 
-    def run(self, *asked):
+    def run(self, *args):
         try:
-            _, usage = turn(*asked, self)
-            self.heard.put(("end", usage))
+            _, usage = turn(*args, self)
+            self.queue.put(("end", usage))
         except (model.NoProvider, model.CallFailed) as error:
-            self.heard.put(("failure", str(error)))
+            self.queue.put(("failure", str(error)))
         except Interrupted:
             pass
         except Exception as error:
             log.exception("Agent crashed mid-stream")
-            self.heard.put(("failure", str(error)))
+            self.queue.put(("failure", str(error)))
 
     def events(self):
         while True:
             try:
-                event = self.heard.get(timeout=SILENCE_SECONDS)
+                event = self.queue.get(timeout=SILENCE_SECONDS)
             except queue.Empty:
                 event = ("silence", None)
             yield event
@@ -52,39 +52,39 @@ class Stream:
                 return
 
 
-def tell(write, head, *asked):
-    """Runs the turn and writes what comes of it, each event as one text."""
-    stream = Stream()
+def write_chat(write, head, *args):
+    """Runs the turn and writes its events."""
+    stream = TurnStream()
     try:
         write(chunk(head, {"role": "assistant"}))
-        threading.Thread(target=stream.run, args=asked, daemon=True).start()
-        for kind, what in stream.events():
-            if kind in TOLD:
-                write(TOLD[kind](head, what))
+        threading.Thread(target=stream.run, args=args, daemon=True).start()
+        for kind, data in stream.events():
+            if kind in FORMATTERS:
+                write(FORMATTERS[kind](head, data))
         write("data: [DONE]\n\n")
     except OSError:
-        stream.gone.set()
+        stream.disconnected.set()
         log.info("SSE client disconnected; interrupted agent task %s", head["id"])
         raise
 
 
-def chunk(head, delta, finish=None, **rest):
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return f"data: {json.dumps({**head, 'choices': [choice], **rest}, ensure_ascii=False)}\n\n"
+def chunk(head, delta, finish_reason=None, **fields):
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return f"data: {json.dumps({**head, 'choices': [choice], **fields}, ensure_ascii=False)}\n\n"
 
 
-def failure(head, error):
-    """Before 0.18 nothing tells it: the answer is empty, and ends as any other."""
+def failure_chunk(head, error):
+    """Before 0.18 a failure is not reported: the answer is empty and ends normally."""
     if not since(18):
         return chunk(head, {}, "stop", usage=NO_USAGE)
-    told = {"message": error, "type": "agent_error", "code": "agent_error"}
-    return chunk(head, {}, "error", usage=NO_USAGE, error=told, hermes=failed(error))
+    fields = {"message": error, "type": "agent_error", "code": "agent_error"}
+    return chunk(head, {}, "error", usage=NO_USAGE, error=fields, hermes=failed(error))
 
 
-TOLD = {
+FORMATTERS = {
     "text": lambda head, text: chunk(head, {"content": text}),
     "tool": lambda _, progress: f"event: hermes.tool.progress\ndata: {json.dumps(progress, ensure_ascii=False)}\n\n",
     "silence": lambda *_: ": keepalive\n\n",
     "end": lambda head, usage: chunk(head, {}, "stop", usage=usage),
-    "failure": failure,
+    "failure": failure_chunk,
 }

@@ -1,14 +1,14 @@
-"""One turn of the agent: what it is asked, what it does about it, and who listens meanwhile.
+"""One turn of the agent: the model call, tool calls, and events for a listener.
 
-Some words in what it is asked make it do what a model with tools might:
+Phrases in the prompt script what a model with tools might do:
 
-remember: …         adds to its memory
+remember: …         adds that to its memory
 use a tool          runs a command before it answers
-run some code       calls execute_code before it answers, which from 0.16 on wants an approval that the API has no way to give
-slowly              answers a word every 0.2 s
-think for N seconds is silent for so long first
-show the variable N answers with what a command of its terminal tool finds under that name
-how many turns      answers `turns: N`, the user's turns of the conversation
+run some code       calls execute_code before it answers; from 0.16 on this needs an approval, which the API cannot give
+slowly              streams a word every 0.2 s
+think for N seconds waits N seconds before it answers
+show the variable N answers with the variable as a command of the terminal tool sees it
+how many turns      answers `turns: N`, the number of user messages
 log this: …         logs that as an error
 trace this: …       logs that as an error with a traceback
 """
@@ -21,8 +21,8 @@ import time
 import uuid
 from contextlib import contextmanager
 
-from hermes_cli import codex, environment, mind, model, store
-from hermes_cli.logs import about
+from hermes_cli import codex, environment, memory, model, store
+from hermes_cli.logs import tag_session
 from hermes_cli.settings import load_config, since, switches
 
 log = logging.getLogger("gateway.platforms.api_server")
@@ -32,42 +32,42 @@ WORD_SECONDS = 0.2
 
 
 class Interrupted(Exception):
-    """Whoever asked has gone."""
+    """The client disconnected."""
 
 
-class Nobody:
-    """Listens to nothing but the answer."""
+class Listener:
+    """Receives a turn's events; this one ignores them."""
 
-    def hear(self, kind, what):
+    def on_event(self, kind, data):
         pass
 
     def wait(self, seconds):
         time.sleep(seconds)
 
 
-counting = threading.Lock()
-counts = {"begun": 0, "under_way": 0}
+counts_lock = threading.Lock()
+counts = {"started": 0, "running": 0}
 
 
-def under_way():
-    return counts["under_way"]
+def running_turns():
+    return counts["running"]
 
 
 @contextmanager
-def counted():
-    with counting:
-        counts["begun"] += 1
-        counts["under_way"] += 1
-        first = counts["begun"] == 1
+def count_turn():
+    with counts_lock:
+        counts["started"] += 1
+        counts["running"] += 1
+        first = counts["started"] == 1
     try:
         yield first
     finally:
-        with counting:
-            counts["under_way"] -= 1
+        with counts_lock:
+            counts["running"] -= 1
 
 
 def look_up_metadata():
-    """What the first chat of a process does on a host without DNS. There it takes 10 s and more; here what a switch says."""
+    """A process's first chat fails to look up model metadata on a host without DNS: after 10 s or more, here after `slow-names`."""
     time.sleep(float((switches().get("slow-names") or ["0"])[0]))
     logging.getLogger("agent.model_metadata").warning(
         "Failed to fetch model metadata from OpenRouter: HTTPSConnectionPool(host='openrouter.ai', port=443): Max retries "
@@ -76,60 +76,60 @@ def look_up_metadata():
     )
 
 
-def turn(session, extra, history, said, listener):
-    with about(session), counted() as first:
+def turn(session, extra, history, prompt, listener):
+    with tag_session(session), count_turn() as first:
         if first:
             look_up_metadata()
-        asked = {"role": "user", "content": said}
+        user_message = {"role": "user", "content": prompt}
         config = load_config()
-        do_as_told(said, config)
-        system = mind.system_prompt(config, extra)
-        shown = [*history, asked]
+        handle_command(prompt, config)
+        system = memory.system_prompt(config, extra)
+        messages = [*history, user_message]
         try:
-            if found := re.search(r"think for (\d+) seconds", said):
-                listener.wait(int(found[1]))
-            text, usage, route = model.answer(config, system, in_turn(shown))
-            done = use_tool(listener) if "use a tool" in said else run_code(listener) if "run some code" in said else []
-            if "how many turns" in said:
-                text = f"turns: {sum(message['role'] == 'user' for message in shown)}"
-            if found := re.search(r"show the variable (\w+)", said):
-                text = environment.shown(found[1])
+            if match := re.search(r"think for (\d+) seconds", prompt):
+                listener.wait(int(match[1]))
+            text, usage, route = model.answer(config, system, merge_user_messages(messages))
+            tool_messages = use_tool(listener) if "use a tool" in prompt else run_code(listener) if "run some code" in prompt else []
+            if "how many turns" in prompt:
+                text = f"turns: {sum(message['role'] == 'user' for message in messages)}"
+            if match := re.search(r"show the variable (\w+)", prompt):
+                text = environment.printenv(match[1])
             if not codex.is_on(config, route.provider):
-                speak(("\n\n" if done else "") + text, listener, "slowly" in said)
+                send_text(("\n\n" if tool_messages else "") + text, listener, "slowly" in prompt)
         except model.NoProvider as error:
             log.error("Error running agent for chat completions: %s", error)
             raise
         except model.CallFailed as error:
             log.error("%s", error)
-            store.record(session, system, [asked], None, NO_USAGE)
+            store.record(session, system, [user_message], None, NO_USAGE)
             raise
         except Interrupted:
-            store.record(session, system, [asked], None, NO_USAGE)
+            store.record(session, system, [user_message], None, NO_USAGE)
             raise
         answer = {"role": "assistant", "content": text, "finish_reason": "stop"}
-        store.record(session, system, [asked, *done, answer], route, usage)
-        agent_log.info("Turn ended: model=%s tools=%d response_len=%d", route.model, len(done) // 2, len(text))
+        store.record(session, system, [user_message, *tool_messages, answer], route, usage)
+        agent_log.info("Turn ended: model=%s tools=%d response_len=%d", route.model, len(tool_messages) // 2, len(text))
         return text, usage
 
 
-def in_turn(messages):
-    """As the real one, it shows the model one message where the user said two in a row. What is kept stays two."""
-    told = []
+def merge_user_messages(messages):
+    """As the real Hermes, merges consecutive user messages for the model. They stay separate in the database."""
+    merged = []
     for message in messages:
-        if told and message["role"] == told[-1]["role"] == "user":
-            told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n\n{message['content']}"}
+        if merged and message["role"] == merged[-1]["role"] == "user":
+            merged[-1] = {**merged[-1], "content": f"{merged[-1]['content']}\n\n{message['content']}"}
         else:
-            told.append(message)
-    return told
+            merged.append(message)
+    return merged
 
 
-def do_as_told(said, config):
-    word, _, rest = said.partition(": ")
-    if word == "remember":
-        log.info("memory: %s", mind.remember(rest.strip(), config))
-    elif word == "log this":
+def handle_command(prompt, config):
+    command, _, rest = prompt.partition(": ")
+    if command == "remember":
+        log.info("memory: %s", memory.remember(rest.strip(), config))
+    elif command == "log this":
         log.error("%s", rest)
-    elif word == "trace this":
+    elif command == "trace this":
         try:
             raise RuntimeError(rest)
         except RuntimeError:
@@ -137,25 +137,25 @@ def do_as_told(said, config):
 
 
 def use_tool(listener):
-    return called(listener, "terminal", "💻", {"command": "uname -s"}, "uname -s", "Linux\n")
+    return call_tool(listener, "terminal", "💻", {"command": "uname -s"}, "uname -s", "Linux\n")
 
 
 def run_code(listener):
     output = {"status": "approval_required"} if since(16) else {"status": "success", "output": "1\n"}
-    return called(listener, "execute_code", "🐍", {"code": "print(1)"}, "print(1)", json.dumps(output))
+    return call_tool(listener, "execute_code", "🐍", {"code": "print(1)"}, "print(1)", json.dumps(output))
 
 
-def called(listener, tool, emoji, arguments, label, output):
+def call_tool(listener, tool, emoji, arguments, label, output):
     call = {"id": f"call_{uuid.uuid4().hex[:24]}", "name": tool, "arguments": json.dumps(arguments)}
     progress = {"tool": tool, "emoji": emoji, "label": label, "toolCallId": call["id"], "status": "running"}
-    listener.hear("tool", progress)
-    listener.hear("call", call)
-    listener.hear("tool", {"tool": tool, "toolCallId": call["id"], "status": "completed"})
-    listener.hear("result", {**call, "output": output})
+    listener.on_event("tool", progress)
+    listener.on_event("call", call)
+    listener.on_event("tool", {"tool": tool, "toolCallId": call["id"], "status": "completed"})
+    listener.on_event("result", {**call, "output": output})
     agent_log.info("tool %s completed (0.01s, %d chars)", tool, len(output))
     function = {"name": call["name"], "arguments": call["arguments"]}
     calls = json.dumps([{"id": call["id"], "type": "function", "function": function}])
-    # 0.13 leaves the name of the tool out of its row.
+    # 0.13 does not store the tool's name.
     name = {"tool_name": tool} if since(14) else {}
     return [
         {"role": "assistant", "content": "", "tool_calls": calls, "finish_reason": "tool_calls"},
@@ -163,11 +163,11 @@ def called(listener, tool, emoji, arguments, label, output):
     ]
 
 
-def speak(text, listener, slowly):
+def send_text(text, listener, slowly):
     if slowly:
-        listener.hear("silence", None)
+        listener.on_event("silence", None)
     for word in re.findall(r"\s*\S+\s*", text):
-        listener.hear("text", word)
+        listener.on_event("text", word)
         if slowly:
             listener.wait(WORD_SECONDS)
 

@@ -258,7 +258,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
 import json
 from hermes_cli import store, turn
 store.prepare()
-store.record("s-tools", "", turn.use_tool(turn.Nobody()), None, {"prompt_tokens": 1, "completion_tokens": 1})
+store.record("s-tools", "", turn.use_tool(turn.Listener()), None, {"prompt_tokens": 1, "completion_tokens": 1})
 rows = [row["tool_name"] for row in store.messages_of("s-tools")]
 print(json.dumps([rows, [(m["role"], "tool_calls" in m, "tool_call_id" in m) for m in store.history_of("s-tools")]]))`;
     expect(agent.python(done)).toEqual([

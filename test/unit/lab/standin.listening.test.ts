@@ -17,7 +17,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in of %s", (version
   });
   const address = (channel: string, config: object, env: Record<string, string> = {}) =>
     made.python(
-      `import json, sys\nfrom hermes_cli import listening\nprint(json.dumps(listening.address_of(${JSON.stringify(channel)}, json.loads(${JSON.stringify(JSON.stringify(config))}))))`,
+      `import json, sys\nfrom hermes_cli import webhooks\nprint(json.dumps(webhooks.address_of(${JSON.stringify(channel)}, json.loads(${JSON.stringify(JSON.stringify(config))}))))`,
       env,
     );
 
@@ -43,12 +43,15 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in of %s", (version
 
   it("keeps what Hermes knows from the terminal tool, and nothing else", () => {
     const shown = (name: string) =>
-      made.python(`import json\nfrom hermes_cli import environment\nprint(json.dumps(environment.shown("${name}")))`, {
-        GITHUB_TOKEN: "one",
-        MY_TOKEN: "two",
-        OPENROUTER_API_KEY: "three",
-        DISCORD_BOT_TOKEN: "four",
-      });
+      made.python(
+        `import json\nfrom hermes_cli import environment\nprint(json.dumps(environment.printenv("${name}")))`,
+        {
+          GITHUB_TOKEN: "one",
+          MY_TOKEN: "two",
+          OPENROUTER_API_KEY: "three",
+          DISCORD_BOT_TOKEN: "four",
+        },
+      );
     expect(["GITHUB_TOKEN", "MY_TOKEN", "OPENROUTER_API_KEY", "DISCORD_BOT_TOKEN"].map(shown)).toEqual([
       ...["GITHUB_TOKEN is not set", "two", "OPENROUTER_API_KEY is not set", "DISCORD_BOT_TOKEN is not set"],
     ]);

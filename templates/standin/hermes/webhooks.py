@@ -1,4 +1,4 @@
-"""The channels that services call: each has an HTTP server of its own in the gateway, most on every interface unless told otherwise."""
+"""Webhook channels: each has its own HTTP server in the gateway, most on all interfaces by default. Also `hermes webhook`."""
 
 import json
 import logging
@@ -6,26 +6,26 @@ import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from hermes_cli.settings import home, load_config, since, write_whole
+from hermes_cli.settings import home, load_config, since, write_atomically
 
 log = logging.getLogger("gateway.platforms.webhook")
-EVERYWHERE = "0.0.0.0"
+ALL_INTERFACES = "0.0.0.0"
 LOOPBACK = "127.0.0.1"
 
-# The variable of the address and what it is without, the same of the port.
-# The webhook has no variable for its address, and at these releases Teams has no setting for it at all.
+# Host variable and default host, port variable and default port.
+# The webhook has no variable for its host, and at these releases Teams has no setting for it at all.
 LISTENERS = {
-    "webhook": (None, EVERYWHERE, "WEBHOOK_PORT", 8644),
-    "line": ("LINE_HOST", EVERYWHERE, "LINE_PORT", 8646),
-    "wecom_callback": ("WECOM_CALLBACK_HOST", EVERYWHERE, "WECOM_CALLBACK_PORT", 8645),
-    "whatsapp_cloud": ("WHATSAPP_CLOUD_WEBHOOK_HOST", EVERYWHERE, "WHATSAPP_CLOUD_WEBHOOK_PORT", 8090),
-    "teams": (None, EVERYWHERE, "TEAMS_PORT", 3978),
+    "webhook": (None, ALL_INTERFACES, "WEBHOOK_PORT", 8644),
+    "line": ("LINE_HOST", ALL_INTERFACES, "LINE_PORT", 8646),
+    "wecom_callback": ("WECOM_CALLBACK_HOST", ALL_INTERFACES, "WECOM_CALLBACK_PORT", 8645),
+    "whatsapp_cloud": ("WHATSAPP_CLOUD_WEBHOOK_HOST", ALL_INTERFACES, "WHATSAPP_CLOUD_WEBHOOK_PORT", 8090),
+    "teams": (None, ALL_INTERFACES, "TEAMS_PORT", 3978),
     "sms": ("SMS_WEBHOOK_HOST", LOOPBACK, "SMS_WEBHOOK_PORT", 8080),
     "bluebubbles": ("BLUEBUBBLES_WEBHOOK_HOST", LOOPBACK, "BLUEBUBBLES_WEBHOOK_PORT", 8645),
     "feishu": ("FEISHU_WEBHOOK_HOST", LOOPBACK, "FEISHU_WEBHOOK_PORT", 8765),
 }
 
-# A channel that is connected again has its server already.
+# Kept by channel name: a channel that reconnects already has its server.
 servers = {}
 
 
@@ -36,13 +36,13 @@ def listens(name):
 def address_of(name, config):
     host_variable, host, port_variable, port = LISTENERS[name]
     extra = ((config.get("platforms") or {}).get(name) or {}).get("extra") or {}
-    said = os.environ.get(host_variable, "") if host_variable else ""
-    in_file = extra.get("host") if name != "teams" else None
-    return said or in_file or host, int(os.environ.get(port_variable) or extra.get("port") or port)
+    from_env = os.environ.get(host_variable, "") if host_variable else ""
+    from_file = extra.get("host") if name != "teams" else None
+    return from_env or from_file or host, int(os.environ.get(port_variable) or extra.get("port") or port)
 
 
 def listen(name, config):
-    """Why it cannot, or None."""
+    """The reason it cannot listen, or None."""
     if name in servers or not listens(name):
         return None
     host, port = address_of(name, config)
@@ -59,7 +59,7 @@ def listen(name, config):
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Only says that it is there: what services would send is nothing to a stand-in."""
+    """Answers /health; the stand-in rejects what services would send."""
 
     platform = ""
 
@@ -70,8 +70,8 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         self.answer(404, {"error": "Unknown route"})
 
-    def answer(self, status, told):
-        body = json.dumps(told).encode()
+    def answer(self, status, fields):
+        body = json.dumps(fields).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -85,23 +85,23 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def command(words, usage):
-    """`hermes webhook`: goes by config.yaml alone, not by the variables, and ends with 0 whatever it finds."""
+    """`hermes webhook`: reads config.yaml but not the variables, and exits with 0 in every case."""
     platform = (load_config().get("platforms") or {}).get("webhook") or {}
     if words[:1] not in (["subscribe"], ["list"], ["remove"], ["test"]):
         return usage("webhook subscribe NAME|list|remove NAME|test NAME")
     if platform.get("enabled") is not True:
         print("Webhook platform is not enabled.\n\nTo set it up, add to config.yaml:\n\n  platforms:\n    webhook:\n      enabled: true")
         return 0
-    kept = subscriptions()
+    saved = subscriptions()
     match words:
         case ["list"]:
-            print("\n".join(kept) if kept else "No webhook subscriptions.")
+            print("\n".join(saved) if saved else "No webhook subscriptions.")
         case ["subscribe", name, *_]:
-            keep({**kept, name: {"secret": "", "events": [], "prompt": ""}})
+            save_subscriptions({**saved, name: {"secret": "", "events": [], "prompt": ""}})
             extra = platform.get("extra") or {}
             print(f"Created webhook subscription: {name}\nURL: http://{extra.get('host') or 'localhost'}:{extra.get('port') or 8644}/webhooks/{name}")
         case ["remove", name]:
-            keep({other: one for other, one in kept.items() if other != name})
+            save_subscriptions({key: entry for key, entry in saved.items() if key != name})
             print(f"Removed webhook subscription: {name}")
         case _:
             print("Sent. (A stand-in: nobody was called.)")
@@ -115,8 +115,8 @@ def subscriptions():
         return {}
 
 
-def keep(all_of_them):
-    """Up to 0.15 with whatever mode the umask leaves."""
+def save_subscriptions(table):
+    """Up to 0.15, the umask decides the file mode."""
     umask = os.umask(0o022)
     os.umask(umask)
-    write_whole(home() / "webhook_subscriptions.json", json.dumps(all_of_them, indent=2), 0o600 if since(16) else 0o666 & ~umask)
+    write_atomically(home() / "webhook_subscriptions.json", json.dumps(table, indent=2), 0o600 if since(16) else 0o666 & ~umask)

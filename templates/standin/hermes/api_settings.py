@@ -1,4 +1,4 @@
-"""Whether this release starts its API server with the key, address and port it was given."""
+"""The API server's settings, and whether this release starts it with them."""
 
 import ipaddress
 import os
@@ -11,21 +11,21 @@ if since(18):
     PLACEHOLDERS.add("your_api_key_here")
 
 
-class Settings:
+class ApiSettings:
     def __init__(self, config):
         platform = (config["platforms"] or {}).get("api_server") or {}
         extra = platform.get("extra") or {}
-        said = os.environ.get
-        self.key = said("API_SERVER_KEY") or str(extra.get("key") or "")
-        self.host = said("API_SERVER_HOST") or str(extra.get("host") or "127.0.0.1")
-        port = said("API_SERVER_PORT", "")
+        getenv = os.environ.get
+        self.key = getenv("API_SERVER_KEY") or str(extra.get("key") or "")
+        self.host = getenv("API_SERVER_HOST") or str(extra.get("host") or "127.0.0.1")
+        port = getenv("API_SERVER_PORT", "")
         self.port = int(port) if port.isdigit() else int(extra.get("port") or 8642)
-        origins = said("API_SERVER_CORS_ORIGINS") or extra.get("cors_origins") or ""
-        listed = origins if isinstance(origins, list) else str(origins).split(",")
-        self.origins = {origin.strip() for origin in listed if origin.strip()}
-        self.model_name = said("API_SERVER_MODEL_NAME") or extra.get("model_name") or "hermes-agent"
-        asked = said("API_SERVER_ENABLED", "").lower() in ("true", "1", "yes")
-        self.enabled = asked or bool(said("API_SERVER_KEY")) or platform.get("enabled") is True
+        origins = getenv("API_SERVER_CORS_ORIGINS") or extra.get("cors_origins") or ""
+        names = origins if isinstance(origins, list) else str(origins).split(",")
+        self.origins = {origin.strip() for origin in names if origin.strip()}
+        self.model_name = getenv("API_SERVER_MODEL_NAME") or extra.get("model_name") or "hermes-agent"
+        enabled = getenv("API_SERVER_ENABLED", "").lower() in ("true", "1", "yes")
+        self.enabled = enabled or bool(getenv("API_SERVER_KEY")) or platform.get("enabled") is True
 
 
 def is_network_accessible(host):
@@ -33,18 +33,18 @@ def is_network_accessible(host):
         addresses = [ipaddress.ip_address(host)]
     except ValueError:
         try:
-            addresses = [ipaddress.ip_address(found[4][0]) for found in socket.getaddrinfo(host, None)]
+            addresses = [ipaddress.ip_address(info[4][0]) for info in socket.getaddrinfo(host, None)]
         except OSError:
             return True
-    return not all((getattr(one, "ipv4_mapped", None) or one).is_loopback for one in addresses)
+    return not all((getattr(address, "ipv4_mapped", None) or address).is_loopback for address in addresses)
 
 
-def usable(key, least):
-    return len(key.strip()) >= least and key.strip().lower() not in PLACEHOLDERS
+def usable(key, min_length):
+    return len(key.strip()) >= min_length and key.strip().lower() not in PLACEHOLDERS
 
 
 def refusal(settings):
-    """Why this release would not start the server with that key on that address, or None."""
+    """The reason this release refuses to start the server with that key and address, or None."""
     public = is_network_accessible(settings.host)
     if "key-refused" in switches():
         return "Refusing to start: API_SERVER_KEY is set to a placeholder value. (a switch of the stand-in)"

@@ -1,4 +1,4 @@
-"""What the model is told of itself: SOUL.md and the memory files, and how the agent adds to its memory."""
+"""The system prompt from SOUL.md and the memory files, and the memory tool."""
 
 import fcntl
 import os
@@ -16,9 +16,9 @@ def system_prompt(config, extra):
     memory = config["memory"]
     parts = [soul()]
     if memory.get("memory_enabled"):
-        parts.append(block("MEMORY.md", "MEMORY (your personal notes)", memory["memory_char_limit"]))
+        parts.append(memory_block("MEMORY.md", "MEMORY (your personal notes)", memory["memory_char_limit"]))
     if memory.get("user_profile_enabled"):
-        parts.append(block("USER.md", "USER PROFILE (who the user is)", memory["user_char_limit"]))
+        parts.append(memory_block("USER.md", "USER PROFILE (who the user is)", memory["user_char_limit"]))
     return "\n\n".join(part for part in [*parts, extra] if part)
 
 
@@ -29,9 +29,9 @@ def soul():
     except FileNotFoundError:
         path.write_text(IDENTITY + "\n", encoding="utf-8")
         return IDENTITY
-    shown = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    said = [line for line in shown.splitlines() if line.strip() and not line.startswith("#")]
-    return text[:20000].strip() if said else IDENTITY
+    visible = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    content = [line for line in visible.splitlines() if line.strip() and not line.startswith("#")]
+    return text[:20000].strip() if content else IDENTITY
 
 
 def entries(name):
@@ -42,27 +42,27 @@ def entries(name):
     return list(dict.fromkeys(entry.strip() for entry in text.replace("\r\n", "\n").split(SEPARATOR) if entry.strip()))
 
 
-def block(name, title, limit):
-    kept = entries(name)
-    if not kept:
+def memory_block(name, title, limit):
+    notes = entries(name)
+    if not notes:
         return ""
-    size = len(SEPARATOR.join(kept))
+    size = len(SEPARATOR.join(notes))
     if since(15):
-        kept = ["[BLOCKED: content matched a threat pattern]" if THREATS.search(entry) else entry for entry in kept]
-    return f"{title} [{size * 100 // limit}% — {size}/{limit} chars]\n{SEPARATOR.join(kept)}"
+        notes = ["[BLOCKED: content matched a threat pattern]" if THREATS.search(entry) else entry for entry in notes]
+    return f"{title} [{size * 100 // limit}% — {size}/{limit} chars]\n{SEPARATOR.join(notes)}"
 
 
 def remember(entry, config):
-    """Adds to MEMORY.md as the memory tool does: lock, read again, write, rename. `slow-memory N` holds the lock N s."""
+    """Adds to MEMORY.md as the memory tool does: lock, re-read, write, rename. `slow-memory N` holds the lock N s."""
     path = home() / "memories" / "MEMORY.md"
     path.parent.mkdir(mode=0o700, exist_ok=True)
     limit = config["memory"]["memory_char_limit"]
     with open(f"{path}.lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = entries("MEMORY.md")
-        text = SEPARATOR.join([*kept, entry])
+        notes = entries("MEMORY.md")
+        text = SEPARATOR.join([*notes, entry])
         if len(text) > limit:
-            return f"Memory at {len(SEPARATOR.join(kept))}/{limit} chars. Adding this entry would exceed the limit."
+            return f"Memory at {len(SEPARATOR.join(notes))}/{limit} chars. Adding this entry would exceed the limit."
         time.sleep(float((switches().get("slow-memory") or ["0"])[0]))
         temp = path.with_name(f".mem_{os.getpid()}_{time.monotonic_ns()}")
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
