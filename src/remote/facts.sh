@@ -18,7 +18,7 @@ while read -r key value _; do
     MemAvailable:) say memory_free_kb "$value" ;;
   esac
 done </proc/meminfo
-# Agents live under /home; that is the file system whose space counts.
+# Agents live under /home.
 df -Pk /home 2>/dev/null | while read -r _ total _ free _; do
   case $total in *[!0-9]* | '') ;; *) say disk_kb "$total"; say disk_free_kb "$free" ;; esac
 done
@@ -32,7 +32,7 @@ elif ! command -v sudo >/dev/null 2>&1; then
 elif sudo -n true 2>/dev/null; then
   say sudo passwordless
 else
-  # Whether a password would help cannot be known without trying one.
+  # Whether sudo accepts a password shows only when one is tried.
   say sudo password
 fi
 for device in /sys/bus/pci/devices/*; do

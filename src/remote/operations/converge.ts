@@ -73,7 +73,7 @@ const maxReasonLength = 64 * 1024;
 interface HostReplies {
   results: Map<number, Result>;
   /** Operations that cannot be done without their content. */
-  wants: Set<number>;
+  needContent: Set<number>;
 }
 
 /** Collects the host's replies up to the last word of this phase. */
@@ -83,7 +83,7 @@ async function listen(
   operations: readonly Operation[],
   onResult?: (result: Result) => void,
 ): Promise<HostReplies> {
-  const heard: HostReplies = { results: new Map(), wants: new Set() };
+  const heard: HostReplies = { results: new Map(), needContent: new Set() };
   let about: Pick<Result, "why" | "cause"> = {};
   for (;;) {
     const line = await host.next().catch(withFinished(heard.results));
@@ -94,8 +94,8 @@ async function listen(
     // A hostile host may send anything.
     if (index >= operations.length) continue;
     switch (word) {
-      case "wants":
-        heard.wants.add(index);
+      case "needs-content":
+        heard.needContent.add(index);
         break;
       case "cause":
         about.cause = text === "full" ? "full" : "timeout";
@@ -136,9 +136,9 @@ const withFinished = (results: ReadonlyMap<number, Result>) => (error: unknown) 
 };
 
 /** Whether an operation needs its content, now or because an earlier one runs a command or removes paths. */
-function needed(operations: readonly Operation[], { results, wants }: HostReplies): (index: number) => boolean {
+function needed(operations: readonly Operation[], { results, needContent }: HostReplies): (index: number) => boolean {
   const unsettled = operations.findIndex(
     ({ kind }, index) => (kind === "run" || kind === "absent") && results.get(index)?.status === "would-change",
   );
-  return (index) => wants.has(index) || (unsettled >= 0 && index > unsettled);
+  return (index) => needContent.has(index) || (unsettled >= 0 && index > unsettled);
 }

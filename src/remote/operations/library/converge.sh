@@ -1,8 +1,8 @@
-# The host's side of `converge`: checks every operation, waits for a word, then changes what differs.
-# POSIX sh; dash, bash and busybox run it. The script that carries it sets `nonce`, defines `operations` as calls of
-# `op` and `files` as one of `read_files`, and ends with `converge`: a script cut short does nothing.
-# Each kind of operation has a check, which names its arguments and calls `differs`, and a change, which runs in a
-# subshell after the check and finds those names. Answers go out on fd 3, contents come in on fd 4.
+# The host's side of `converge`: checks every operation, waits for `go`, then changes what differs. POSIX sh, for dash,
+# bash and busybox. The generated script sets `nonce`, defines `operations` (calls of `op`) and `files` (a call of
+# `read_files`), and calls `converge` on its last line, so a script that was cut short does nothing.
+# Each kind of operation has a check_KIND, which names its arguments and calls `differs`, and a change_KIND, which runs
+# after it in a subshell and uses those names. Reports are written to fd 3, file contents are read from fd 4.
 
 standard_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -15,38 +15,38 @@ tab='	'
 converge() {
   exec 3>&1 4<&0 </dev/null >/dev/null
   cd / && umask 022
-  find_me
+  find_own_uid
   phase=check
   files
   operations
-  tell ready
-  read -r word sent <&4
-  [ "$word" = go ] || exit 0
-  take_turn
+  report ready
+  read -r answer sent <&4
+  [ "$answer" = go ] || exit 0
+  acquire_lock
   phase=change
   operations
-  tell end
+  report end
 }
 
-# Sets `me` to our own uid. The shell reads its own file: no process.
-find_me() {
-  while read -r field _ me _; do
+# Sets `own_uid` to the uid of this script. Reading /proc takes no process, unlike `id`.
+find_own_uid() {
+  while read -r field _ own_uid _; do
     [ "$field" != Uid: ] || return 0
   done </proc/self/status
 }
 
-# One at a time: a lost client may have left an operation at work. It and all it started for root hold the lock on fd 9
-# until they end, however they end. No other user can open the lock and block us. (CLM_LOCK is for tests.)
-take_turn() {
+# One run at a time: an operation may still be running after its client lost the connection. It and the root processes
+# it started hold the lock on fd 9 until they end. Only root can open the lock file. (CLM_LOCK is for tests.)
+acquire_lock() {
   lock=${CLM_LOCK:-/run/clm/lock}
   command -v flock >/dev/null && mkdir -p -m 0700 "${lock%/*}" 2>/dev/null && touch "$lock" 2>/dev/null || return 0
   chmod 0600 "$lock"
   exec 9>"$lock"
-  flock -w 60 9 || { tell busy; exit 0; }
+  flock -w 60 9 || { report busy; exit 0; }
 }
 
-# The nonce marks our lines among other output. Without a reader we end here, always between two operations.
-tell() {
+# The nonce marks our lines among other output. When nobody reads any more, the script ends here, between operations.
+report() {
   printf '%s %s\n' "$nonce" "$*" >&3 || exit 1
 }
 
@@ -55,38 +55,38 @@ op() {
   shift 2
   check "$@"
   if [ "$phase" = check ]; then
-    [ -z "$wants" ] || tell "$index wants"
-    if [ -n "$differences" ]; then tell "$index would-change $differences"; else tell "$index ok $note"; fi
+    [ -z "$needs_content" ] || report "$index needs-content"
+    if [ -n "$differences" ]; then report "$index would-change $differences"; else report "$index ok $note"; fi
     return
   fi
-  # Sent because it might have been needed by now.
-  if [ -z "$wants" ] && has_content; then receive >/dev/null; fi
-  if [ -n "$differences" ]; then change "$@"; else tell "$index ok $note"; fi
+  # The content was sent in case an earlier operation made it necessary: skip it.
+  if [ -z "$needs_content" ] && has_content; then receive >/dev/null; fi
+  if [ -n "$differences" ]; then change "$@"; else report "$index ok $note"; fi
 }
 
 check() {
-  differences='' wants='' note='' blocker=''
+  differences='' needs_content='' note='' blocker=''
   "check_$kind" "$@"
 }
 
 change() {
-  was=$differences
+  initial=$differences
   attempt "change_$kind" "$@"
-  # Users may have come or gone.
-  known=''
+  # The change may have added or removed users.
+  cached_user=''
   [ "$status" != 0 ] || prove "$@"
-  [ "$status" != 0 ] || { tell "$index changed $was"; return; }
+  [ "$status" != 0 ] || { report "$index changed $initial"; return; }
   case $status,$why in
-    124,*) tell "$index cause timeout" ;;
-    *'No space left on device'* | *'Disk quota exceeded'*) tell "$index cause full" ;;
+    124,*) report "$index cause timeout" ;;
+    *'No space left on device'* | *'Disk quota exceeded'*) report "$index cause full" ;;
   esac
-  printf '%s\n' "$why" | while IFS= read -r line; do tell "$index why $line"; done
-  tell "$index failed $was"
-  tell end
+  printf '%s\n' "$why" | while IFS= read -r line; do report "$index why $line"; done
+  report "$index failed $initial"
+  report end
   exit 0
 }
 
-# Keeps the end of a command's output in `why` and its exit code, the last word of the output, in `status`.
+# Runs a command. Sets `why` to the end of its output, and `status` to its exit code.
 attempt() {
   why=$({ ("$@") 2>&1 3>&-; echo " $?"; } | tail -c 4000)
   status=${why##* }
@@ -94,7 +94,7 @@ attempt() {
   why=${why%"$newline"}
 }
 
-# Checks the change again, so that the report says what is there and not what was done.
+# Checks again after a change: the report states the result, not the attempt.
 prove() {
   proving=yes
   check "$@"
@@ -106,13 +106,13 @@ differs() {
   differences=$differences${differences:+$tab}$*
 }
 
-# A difference that no change removes.
+# A difference that clm refuses to change.
 blocked() {
   blocker=$*
   differs "$@"
 }
 
-# A difference that exists before every change and cannot be seen after it: a command to run.
+# For operations that always run, such as a command without `creates`. A check after the change finds no difference.
 always_differs() {
   [ -n "$proving" ] || differs "$@"
 }
@@ -126,7 +126,7 @@ has_content() {
   case " $sent " in *" $index "*) ;; *) return 1 ;; esac
 }
 
-# The next content, and not one byte more.
+# Copies exactly `size` bytes of the sent contents to stdout.
 receive() {
   dd bs=65536 iflag=fullblock,count_bytes count="$size" status=none <&4
 }

@@ -1,6 +1,6 @@
 # dir, file and the absence of a path.
 
-# read_files SIZE PATH...: sets `stats` and `digests`, by two programs for the whole list; a change checks again.
+# read_files SIZE PATH...: sets `stats` and `digests` for all paths with two processes. Used only by the check phase.
 # SIZE is that of the desired content: a file of another size needs no digest.
 read_files() {
   stats='' digests='' rest=$# sizes=''
@@ -19,16 +19,16 @@ read_files() {
     case $left in
       "$newline$path "*)
         left=${left#"$newline$path "}
-        is_size=${left%%"$newline"*}
+        found=${left%%"$newline"*}
         left=$newline${left#*"$newline"}
-        [ "$size" != "${is_size##*:}" ] || [ -L "$path" ] || [ ! -f "$path" ] || set -- "$@" "$path"
+        [ "$size" != "${found##*:}" ] || [ -L "$path" ] || [ ! -f "$path" ] || set -- "$@" "$path"
         ;;
     esac
   done
   [ $# = 0 ] || digests=$newline$(bounded_digests "$@")$newline
 }
 
-# Owners may replace a file by a FIFO or a link to /dev/zero at any moment: time and work are bounded.
+# An owner can replace a file by a FIFO or a link to /dev/zero at any moment: this limits time and CPU.
 bounded_digests() {
   ulimit -t 10
   exec timeout 10 sha256sum -- "$@" 2>/dev/null
@@ -50,26 +50,26 @@ check_dir() {
 
 change_dir() {
   [ -z "$blocker" ] || fail "$blocker"
-  find_keeper
+  find_dir_owner
   check_owner
-  [ -d "$path" ] || with_rights mkdir -m 0700 -- "$path" || exit
-  give_dir &&
+  [ -d "$path" ] || as_dir_owner mkdir -m 0700 -- "$path" || exit
+  chown_dir &&
     # Two leading zeros make chmod remove an inherited set-group-ID bit from a directory.
-    with_rights chmod "00$mode" -- "$path"
+    as_dir_owner chmod "00$mode" -- "$path"
 }
 
-# Only root can give a directory away. It works from the parent directory, which cannot be swapped then and must be the
-# keeper's own: whatever the name means there is the keeper's already.
-give_dir() (
-  cd -P -- "$above/" || exit
-  [ -z "$keeper" ] || [ "$(stat -c %u .)" = "$keeper" ] || fail "the directory above it does not belong to $keeper_name"
+# Only root may chown. It works inside the parent directory, which then cannot be replaced and must belong to dir_owner:
+# whatever has the name in there is already under that user's control.
+chown_dir() (
+  cd -P -- "$parent/" || exit
+  [ -z "$dir_owner" ] || [ "$(stat -c %u .)" = "$dir_owner" ] || fail "the directory above it does not belong to $dir_owner_name"
   chown -h "$owner:$group" "./${path##*/}"
 )
 
 # file PATH OWNER GROUP MODE SIZE SHA256 KEY [SEED UNIT]
-# A file that differs in anything is rewritten: one way to write, and never half of the desired state. A seeded file
-# keeps existing content and replaces no link or other kind of file. UNIT reads the file when it starts: a running one
-# must be restarted when the content changes.
+# A file that differs in anything is replaced as a whole, so it is never half changed. A seeded file keeps its existing
+# content and replaces no link or other kind of file. UNIT reads the file when it starts: when the content changes, a
+# running UNIT must be restarted.
 check_file() {
   path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6 seed=$8 restarts=$9
   temp=${path%/*}/.clm-$7 kept=''
@@ -93,13 +93,13 @@ check_file() {
   for leftover in "$temp".*; do
     [ ! -f "$leftover" ] || differs 'a leftover of an interrupted run'
   done
-  [ -n "$kept" ] || wants=$differences
+  [ -n "$kept" ] || needs_content=$differences
   [ "$phase" != check ] || restarting="$restarting $restarts "
 }
 
-# Without a digest in the list, as after a change, reads this file alone.
+# Reads the file when `read_files` has no digest of it, as in the change phase.
 has_desired_content() {
-  [ "$is_size" = "$size" ] || return 1
+  [ "$actual_size" = "$size" ] || return 1
   if [ "$phase" = check ]; then
     case $digests in
       *"$newline$digest  $path$newline"*) return 0 ;;
@@ -112,34 +112,34 @@ has_desired_content() {
 change_file() {
   [ -n "$kept" ] || has_content || fail 'it changed while clm was comparing it'
   [ -z "$blocker" ] || fail "$blocker"
-  find_keeper
-  [ -d "$above/" ] || fail "there is no directory $above"
+  find_dir_owner
+  [ -d "$parent/" ] || fail "there is no directory $parent"
   check_owner
-  with_rights rm -f -- "$temp".*
+  as_dir_owner rm -f -- "$temp".*
   [ -L "$path" ] || [ ! -d "$path" ] || fail 'a directory is in the way'
-  if [ -n "$kept" ] && [ "$is_uid" = "${keeper:-$is_uid}" ]; then
-    with_rights chown -h "$owner:$group" "$path" &&
-      with_rights chmod "$mode" "$path"
+  if [ -n "$kept" ] && [ "$actual_uid" = "${dir_owner:-$actual_uid}" ]; then
+    as_dir_owner chown -h "$owner:$group" "$path" &&
+      as_dir_owner chmod "$mode" "$path"
     return
   fi
-  # mktemp makes it 0600.
-  temp=$(with_rights mktemp "$temp.XXXXXX") || exit
-  trap 'with_rights rm -f -- "$temp"' EXIT
+  # mktemp creates it with mode 0600.
+  temp=$(as_dir_owner mktemp "$temp.XXXXXX") || exit
+  trap 'as_dir_owner rm -f -- "$temp"' EXIT
   if [ -n "$kept" ]; then
-    # Root gives away no file in the keeper's directory: it may be a link to root's own. The keeper makes a copy.
-    with_rights dd if="$path" of="$temp" bs=65536 conv=fsync status=none || exit
+    # Root must not chown a file in a user's directory: it may be a hard link to root's own. The user makes a copy.
+    as_dir_owner dd if="$path" of="$temp" bs=65536 conv=fsync status=none || exit
   else
-    receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
-    [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content arrived incomplete'
+    receive | as_dir_owner dd of="$temp" bs=65536 conv=fsync status=none || exit
+    [ "$(as_dir_owner cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content arrived incomplete'
   fi
-  with_rights chown -h "$owner:$group" "$temp" &&
-    with_rights chmod "$mode" "$temp" || exit
-  # The mv of busybox takes a link to a directory for the directory.
-  [ ! -L "$path" ] || [ ! -d "$path" ] || with_rights rm -f -- "$path"
-  [ -z "$restarts" ] || restart_is_due "$restarts" || exit
-  with_rights mv -fT -- "$temp" "$path" || exit
+  as_dir_owner chown -h "$owner:$group" "$temp" &&
+    as_dir_owner chmod "$mode" "$temp" || exit
+  # busybox mv would move the file into the directory that a link points to.
+  [ ! -L "$path" ] || [ ! -d "$path" ] || as_dir_owner rm -f -- "$path"
+  [ -z "$restarts" ] || mark_restart_due "$restarts" || exit
+  as_dir_owner mv -fT -- "$temp" "$path" || exit
   trap - EXIT
-  with_rights sync -- "$above/"
+  as_dir_owner sync -- "$parent/"
 }
 
 # absent_path PATH
@@ -149,15 +149,15 @@ check_absent_path() {
 }
 
 change_absent_path() {
-  find_keeper
+  find_dir_owner
   remove "$path"
 }
 
-# Does not cross mounts where rm supports that, and follows no link.
+# Follows no link, and does not cross mounts where rm supports that.
 remove() {
   if rm -f --one-file-system 2>/dev/null; then
-    with_rights rm -rf --one-file-system -- "$1"
+    as_dir_owner rm -rf --one-file-system -- "$1"
   else
-    with_rights rm -rf -- "$1"
+    as_dir_owner rm -rf -- "$1"
   fi
 }

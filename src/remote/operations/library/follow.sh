@@ -1,35 +1,35 @@
-# Sends a job's log from byte `offset` until the job has ended, then its result. The script that carries it sets nonce,
-# unit, log and offset, and ends with `follow`.
+# Sends a job's log from byte `offset` until the job has ended, then its result. The caller sets nonce, unit, log and
+# offset.
 
 LC_ALL=C
 export LC_ALL
 
-# Also called without news: the failed write ends us when there is no reader any more.
-tell() {
+# Called several times a second: when nobody reads any more, the failed write ends the script.
+report() {
   printf '%s %s\n' "$nonce" "$*" || exit 1
 }
 
 follow() {
   exec </dev/null
-  # Read before the log, so that nothing can be written between the last read and the end.
+  # The state is read before the log: once the job has ended, no more can be written after the last read.
   while state=$(systemctl show --property ActiveState,SubState,Result,ExecMainCode,ExecMainStatus -- "$unit"); do
-    tell_log
+    report_log
     is_running || break
     sleep 0.3
   done
-  tell end $state
+  report end $state
 }
 
-tell_log() {
+report_log() {
   while :; do
     size=$(stat -c %s -- "$log" 2>/dev/null || echo 0)
     part=$((size - offset))
     [ "$part" -le 49152 ] || part=49152
     [ "$part" -gt 0 ] || break
-    tell log "$(tail -c "+$((offset + 1))" -- "$log" | head -c "$part" | base64 | tr -d '\n')"
+    report log "$(tail -c "+$((offset + 1))" -- "$log" | head -c "$part" | base64 | tr -d '\n')"
     offset=$((offset + part))
   done
-  tell beat
+  report beat
 }
 
 is_running() {

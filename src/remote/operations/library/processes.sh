@@ -1,8 +1,8 @@
 # Ends every process of a user.
 
-# end_processes UID GID: asks, waits, then kills. A list of processes misses one that keeps forking (seen: one look in
-# seven) and is old before it is used. `kill(-1)` with that user's rights is one pass of the kernel over all its
-# processes, in which none can fork. So it is done even when no process was seen, and only the pass counts.
+# end_processes UID GID: sends SIGTERM, waits, then SIGKILL. A list of processes can miss one that keeps forking (seen:
+# one time in seven) and is out of date at once. `kill(-1)` with that user's rights signals all its processes in one
+# pass of the kernel, during which none can fork: so it is sent even when the list is empty.
 end_processes() {
   [ "$1" -gt 0 ] || return 1
   if has_processes "$1"; then
@@ -22,19 +22,19 @@ end_processes() {
   return 1
 }
 
-# signal_all UID GID SIGNAL: whether all of the user's processes were sent it. They could kill or stop a sender that has
-# only that user's rights (seen: a chain that forks and kills survived). Perl can have those rights for sending alone,
-# with another real user, so that they cannot reach it; an exec would lose that.
+# signal_all UID GID SIGNAL: signals all processes of a user. They can kill or stop a sender with that user's real uid
+# (seen: processes that fork and kill survived). Perl takes the user's effective uid but another real uid, which they
+# cannot signal; an exec would lose that.
 signal_all() {
   timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null && return
-  # No perl, or no other user it could be.
+  # Without perl, or without a free uid.
   timeout -k 2 10 setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 9>&- 2>/dev/null
-  # 128 and more: a signal ended it. 124: it was stopped. 1: there was no process to signal.
+  # 1: there was no process to signal. 124: it was stopped. 128 and more: a signal ended it.
   [ $? -le 1 ]
 }
 
-# The first uid is no user's anywhere; a container that has only 65536 uids does not know it. With the real user 0,
-# kill(-1) would end everything on the host: nothing is sent unless the kernel confirms whose rights these are.
+# The first uid is unused everywhere, but a container with only 65536 uids cannot set it. With real uid 0, kill(-1)
+# would end everything on the host: nothing is sent unless /proc/self/status confirms the uids.
 signal_all_program='
 my ($user, $signal) = @ARGV;
 my $nobody;
@@ -51,8 +51,8 @@ exit 3 unless $user > 0 && $nobody > 0 && $text =~ /^Uid:\t$nobody\t$user\t0\t$u
 kill $signal, -1;
 exit 0'
 
-# A process that ended between the list and the check may have left a child that is not listed: then the answer is yes.
-# A zombie does not count, unless only its first thread has ended and others run on.
+# A process that ends between the list and the check may have left an unlisted child, so it counts. A zombie does not
+# count, unless other threads of it still run.
 has_processes() {
   for process in $(stat -c %u:%n /proc/[0-9]* 2>/dev/null); do
     case $process in "$1":*) ;; *) continue ;; esac

@@ -1,17 +1,17 @@
-# unit and the absence of one.
+# Operations on systemd units.
 
-# Sets is_active and so on from the manager. An unknown unit is inactive.
+# Sets active_state and so on from systemd. An unknown unit is inactive.
 read_unit() {
-  is_active=inactive is_sub='' is_enabled='' is_stale='' is_result='' is_description='' is_how=''
+  active_state=inactive sub_state='' file_state='' needs_reload='' result='' description='' exit_kind=''
   while IFS='=' read -r property value; do
     case $property in
-      ActiveState) is_active=$value ;;
-      SubState) is_sub=$value ;;
-      UnitFileState) is_enabled=$value ;;
-      NeedDaemonReload) is_stale=$value ;;
-      Result) is_result=$value ;;
-      Description) is_description=$value ;;
-      ExecMainCode) is_how=$value ;;
+      ActiveState) active_state=$value ;;
+      SubState) sub_state=$value ;;
+      UnitFileState) file_state=$value ;;
+      NeedDaemonReload) needs_reload=$value ;;
+      Result) result=$value ;;
+      Description) description=$value ;;
+      ExecMainCode) exit_kind=$value ;;
     esac
   done <<END
 $(systemctl show --property ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Description,ExecMainCode -- "$1")
@@ -19,22 +19,22 @@ END
 }
 
 is_up() {
-  case $is_active in active | activating | reloading) ;; *) return 1 ;; esac
+  case $active_state in active | activating | reloading) ;; *) return 1 ;; esac
 }
 
-# Notes that a unit's files changed since it started, to restart it even if we are killed before. A boot drops the note.
-restart_is_due() {
+# Records that a unit's files changed since it started, so that a rerun after a kill restarts it. A boot clears /run.
+mark_restart_due() {
   mkdir -p /run/clm/restart && : >"/run/clm/restart/$1"
 }
 
-# One of the files before it in the list is going to change.
-will_be_due() {
+# Whether a file before this unit in the list will change.
+restart_will_be_due() {
   [ "$phase" = check ] || return 1
   case $restarting in *" $name "*) ;; *) return 1 ;; esac
 }
 
-# Drop-ins and files that the manager reads beside our unit, or instead of it. Those for all services, or for all units
-# with a common prefix, are the host's own.
+# Sets `overrides` to the drop-ins and unit files that systemd reads besides ours, or instead of it. Drop-ins for all
+# services, or for all units with a common prefix, belong to the host and stay.
 read_overrides() {
   overrides=''
   for override in /etc/systemd/system*/"$name.d"/*.conf /run/systemd/*/"$name.d"/*.conf \
@@ -44,7 +44,7 @@ read_overrides() {
   done
 }
 
-# The manager does not notice when a link that starts our unit at boot is added or removed.
+# systemd does not notice when a link in TARGET.wants is added or removed: check the links themselves.
 read_links() {
   links=''
   while read -r line; do
@@ -53,13 +53,13 @@ read_links() {
       if [ "/etc/systemd/system/$target.wants/$name" -ef "$path" ]; then links="$links enabled"; else links="$links disabled"; fi
     done
   done 2>/dev/null <"$path"
-  case $is_enabled,$links in
-    enabled,*disabled*) is_enabled=disabled ;;
-    disabled,*enabled*) is_enabled=enabled ;;
+  case $file_state,$links in
+    enabled,*disabled*) file_state=disabled ;;
+    disabled,*enabled*) file_state=enabled ;;
   esac
 }
 
-# unit NAME ENABLED STATE [what check_file takes]
+# unit NAME ENABLED STATE [arguments of check_file]
 check_unit() {
   name=$1 enabled=$2 state=$3 overrides=''
   shift 3
@@ -76,39 +76,39 @@ END
   fi
   read_unit "$name"
   [ $# = 0 ] || [ ! -f "$path" ] || read_links
-  [ "$is_stale" != yes ] || differs 'not reloaded'
-  case $enabled,$is_enabled in
+  [ "$needs_reload" != yes ] || differs 'not reloaded'
+  case $enabled,$file_state in
     yes,enabled | yes,static | yes,alias | yes,generated) ;;
-    yes,*) differs "${is_enabled:-not installed} -> enabled" ;;
-    no,enabled*) differs "$is_enabled -> disabled" ;;
+    yes,*) differs "${file_state:-not installed} -> enabled" ;;
+    no,enabled*) differs "$file_state -> disabled" ;;
   esac
   case $state in
     started)
-      is_up || differs "$is_active -> started"
-      if is_up && { [ -n "$wants$overrides" ] || [ -e "$due" ] || will_be_due; }; then differs 'restart: its content changed'; fi
+      is_up || differs "$active_state -> started"
+      if is_up && { [ -n "$needs_content$overrides" ] || [ -e "$due" ] || restart_will_be_due; }; then differs 'restart: its content changed'; fi
       ;;
-    stopped) [ "$is_active" = inactive ] || [ "$is_active" = failed ] || differs "$is_active -> stopped" ;;
+    stopped) [ "$active_state" = inactive ] || [ "$active_state" = failed ] || differs "$active_state -> stopped" ;;
     restarted) always_differs restart ;;
   esac
 }
 
 change_unit() {
   shift 3
-  [ -z "$wants$overrides" ] || ! is_up || restart_is_due "$name" || exit
-  [ -z "$wants" ] || (change_file) || exit
+  [ -z "$needs_content$overrides" ] || ! is_up || mark_restart_due "$name" || exit
+  [ -z "$needs_content" ] || (change_file) || exit
   [ -z "$overrides" ] || remove_overrides || exit
-  if [ -n "$wants$overrides" ] || [ "$is_stale" = yes ]; then
+  if [ -n "$needs_content$overrides" ] || [ "$needs_reload" = yes ]; then
     systemctl daemon-reload || exit
-    # A unit that was masked may turn out to be enabled.
+    # Only now is the real state of a unit known that was masked.
     read_unit "$name"
     [ $# = 0 ] || read_links
   fi
-  case $enabled,$is_enabled in
+  case $enabled,$file_state in
     yes,enabled) ;;
     yes,*) systemctl --quiet enable "$name" || exit ;;
     no,enabled*) systemctl --quiet disable "$name" || exit ;;
   esac
-  # Our own starts must not count as restarts after which systemd gives up on a unit.
+  # Our own starts must not count towards systemd's start limit.
   case $state in started | restarted) systemctl reset-failed "$name" 2>/dev/null ;; esac
   case $state in
     started) if [ -e "$due" ]; then systemctl restart "$name"; else systemctl start "$name"; fi ;;
@@ -118,17 +118,17 @@ change_unit() {
   esac && rm -f "$due"
 }
 
-# A folder of drop-ins may be a link to a shared one: then only the link is removed.
+# A directory of drop-ins may be a link to a shared one: then only the link is removed.
 remove_overrides() {
   while IFS= read -r override; do
     case $override in
       '') continue ;;
-      # The manager keeps transient files for as long as the unit runs.
+      # systemd keeps transient files for as long as the unit runs.
       /run/systemd/transient/*) systemctl stop "$name" ;;
     esac
-    folder=${override%/*}
-    case $folder in
-      *".d") if [ -L "$folder" ]; then rm -f -- "$folder"; else rm -f -- "$override" && rmdir -- "$folder" 2>/dev/null || :; fi ;;
+    directory=${override%/*}
+    case $directory in
+      *".d") if [ -L "$directory" ]; then rm -f -- "$directory"; else rm -f -- "$override" && rmdir -- "$directory" 2>/dev/null || :; fi ;;
       *) rm -rf -- "$override" ;;
     esac
   done <<END
@@ -145,11 +145,11 @@ check_absent_unit() {
   path=/etc/systemd/system/$name
   [ ! -e "$path" ] && [ ! -L "$path" ] || differs present
   read_unit "$name"
-  [ "$is_active" = inactive ] || differs "$is_active"
-  [ "$is_stale" != yes ] || differs 'not reloaded'
+  [ "$active_state" = inactive ] || differs "$active_state"
+  [ "$needs_reload" != yes ] || differs 'not reloaded'
 }
 
-# The file is removed last, so that a rerun after a kill still knows what to do.
+# The file is removed last, so that a rerun after a kill still finds the unit.
 change_absent_unit() {
   systemctl stop "$name" 2>/dev/null
   systemctl --quiet disable "$name" 2>/dev/null
