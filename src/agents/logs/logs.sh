@@ -1,6 +1,6 @@
-# Logs of agents: journal and files. Run as root, in a session of its own; several sources write at once. Each line
-# begins with the number of the agent and the source, and ends with `.`, or `+` when the next continues it: only short
-# writes are atomic.
+# Logs of agents: journal and files. Run as root, in a session of its own. Several sources write at once, and only short
+# writes are atomic. So each line begins with the agent's number and the source, and long lines are split: a line ends
+# with `.`, or with `+` when the next one continues it.
 
 # The host's time and time zone.
 probe_clock() {
@@ -9,8 +9,8 @@ probe_clock() {
   printf -- '- clock %s %s %s\n' "$now" "$(date +%z)" "${zone#/usr/share/zoneinfo/}"
 }
 
-# tell SOURCE: frames the lines on stdin. The limit is for a line that never ends.
-tell() {
+# frame_lines SOURCE: frames the lines on stdin. `ulimit` ends sed when a line never ends.
+frame_lines() {
   (ulimit -v 500000; exec stdbuf -oL sed -e 's/.\{2900\}/&+\n/g' -e 's/$/./') | stdbuf -oL sed "s/^/$number $1 /"
 }
 
@@ -23,27 +23,27 @@ probe_agent() {
 # probe_journal MORE...
 probe_journal() {
   journalctl --quiet --no-pager --all --output json --output-fields MESSAGE,PRIORITY,_LINE_BREAK,_STREAM_ID \
-    --unit "$unit" "$@" 2>/dev/null </dev/null | tell journal
+    --unit "$unit" "$@" 2>/dev/null </dev/null | frame_lines journal
 }
 
 journal_past() {
   probe_journal --lines "$journal_lines" ${from:+--since "@$from"} ${until:+--until "@$until"}
 }
 
-# probe_size FILE: sets `offset` to the end of the past. Only whole lines are read: half of one may be half of a secret.
+# probe_size FILE: sets `offset` to the end of the last whole line: half a line may be half a secret.
 probe_size() {
   offset=0
   [ -z "$uid" ] || offset=$(as_agent /bin/sh -c "$whole_size" sh "$1")
   offset=${offset:-0}
 }
 
-# probe_past NAME FILE LOOSE. Lines of a loose file have no time, and each is an entry of its own.
+# probe_past NAME FILE LOOSE: the entries up to `offset`. Each line of a loose file is an entry, without a time.
 probe_past() {
   [ -n "$uid" ] || return 0
   loose=$3
-  # After a lost connection clm itself finds the lines that are new: they have no time to ask for.
+  # After a lost connection, clm finds the new lines itself: without times they cannot be selected here.
   case $loose,$again in yes,yes) from='' lines=500 ;; esac
-  as_agent /bin/sh -c "$past" sh "$2" "$offset" "${from:-0}" "$bytes" | recent | tell "$1"
+  as_agent /bin/sh -c "$past" sh "$2" "$offset" "${from:-0}" "$bytes" | recent | frame_lines "$1"
 }
 
 # The bytes of a file up to its last newline.
@@ -54,7 +54,7 @@ part() { tail -c "+$((from + 1))" -- "$1" | head -c "$((size - from))"; }
 [ "$(part "$1" | tail -c 1 | wc -l)" = 1 ] || size=$((size - $(part "$1" | tail -n 1 | wc -c)))
 echo "$size"'
 
-# The last bytes of a file and, before them, of its rotated predecessors. A line that is cut is left out.
+# The last bytes of the rotated files and of the file itself, without the first line where it is cut.
 past='PATH=/usr/bin:/bin
 part() {
   if [ "$2" -le "$3" ]; then head -c "$2" -- "$1"; else tail -c "+$(($2 - $3 + 1))" -- "$1" | head -c "$3" | sed 1d; fi
@@ -64,11 +64,11 @@ for old in "$1.3" "$1.2" "$1.1"; do
 done
 [ "$2" = 0 ] || part "$1" "$2" "$4"'
 
-# Of lines on stdin the last entries (all, when `lines` is 0) of the requested time and level. A line without a time
-# continues the one before; in a loose file it is an entry of its own.
+# Filters stdin by time and level, and prints the last `lines` entries (0: all). A line without a time continues the
+# entry before it, except in a loose file.
 recent() {
   awk -v from="${from:+$(date -d "@$from" '+%F %T')}" -v to="${until:+$(date -d "@$until" '+%F %T')}" \
-    -v most="$lines" -v least="$least" -v loose="$loose" '
+    -v max="$lines" -v min_level="$min_level" -v loose="$loose" '
     function rank(word) {
       gsub(/[^A-Z]/, "", word)
       return word == "DEBUG" ? 0 : word ~ /^WARN(ING)?$/ ? 2 : word ~ /^(ERROR|CRITICAL|FATAL)$/ ? 3 : 1
@@ -79,14 +79,14 @@ recent() {
       else if (/^=+ \[[0-9]+-/) stamp = substr($0, index($0, "[") + 1)
       if (stamp != "") time = substr(stamp, 1, 10) " " substr(stamp, 12, 8)
       if (stamp != "" || loose) {
-        kept = (from == "" || time >= from) && (to == "" || time <= to) && (loose || rank(substr(stamp, 11, 1) == "T" ? $2 : $3) >= least)
-        if (kept && most > 0) {
+        kept = (from == "" || time >= from) && (to == "" || time <= to) && (loose || rank(substr(stamp, 11, 1) == "T" ? $2 : $3) >= min_level)
+        if (kept && max > 0) {
           first[++entries] = count + 1
-          if (entries > most) while (gone < first[entries - most + 1] - 1) delete line[++gone]
+          if (entries > max) while (gone < first[entries - max + 1] - 1) delete line[++gone]
         }
       }
       if (!kept) next
-      if (most > 0) line[++count] = $0
+      if (max > 0) line[++count] = $0
       else print
     }
     END { for (at = gone + 1; at <= count; at++) print line[at] }'
@@ -96,10 +96,10 @@ recent() {
 follow() {
   [ -n "$uid" ] || return 0
   file=$2 begin="-c +$(($3 + 1))"
-  # Without inotify, as on an overlay, tail polls this often, and looks for a new file after so many polls. It ends when
-  # the path is no file any more, or its output cannot be written.
+  # The options are for hosts without inotify, as on an overlay: how often tail polls, and after how many polls it looks
+  # for a new file. tail ends when the path is no longer a file, or its output cannot be written.
   while :; do
-    as_agent tail -s 0.05 --max-unchanged-stats 4 $begin -F -- "$file" | tell "$1"
+    as_agent tail -s 0.05 --max-unchanged-stats 4 $begin -F -- "$file" | frame_lines "$1"
     begin='-n 0'
     sleep 1
   done

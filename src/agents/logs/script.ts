@@ -49,7 +49,7 @@ export function logsScript(agents: readonly ResolvedAgent[], query: LogQuery): s
     "exec 3<&0 </dev/null; { beat; kill -KILL 0; } <&3 3<&- & exec 3<&-",
     "probe_clock",
     `from=${moment(since)} until=${moment(until)}`,
-    sh`lines=${lines} least=${levels.indexOf(level)} again=${query.again ? "yes" : ""}`,
+    sh`lines=${lines} min_level=${levels.indexOf(level)} again=${query.again ? "yes" : ""}`,
     sh`bytes=${all ? maxBytes : lines * bytesPerLine + 65_536} journal_lines=${all ? journalLines : lines}`,
     // In parallel: one after the other would take as long as all of them together.
     "sections=''",

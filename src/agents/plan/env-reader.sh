@@ -1,7 +1,7 @@
-# env-reader ENV COMMAND...: runs a command with the variables of an agent's `.env`, as systemd's EnvironmentFile= would. This runs with
-# the agent's own rights: systemd would read the file as root, and the agent can put a link to another agent's in its place.
-# POSIX sh. Reads what clm writes: NAME=plain, NAME='literal', NAME="with \" and \\ escaped"; other lines are passed over.
-# Its own variables have names that no agent uses.
+# env-reader ENV COMMAND...: runs a command with the variables of an agent's `.env`, like systemd's EnvironmentFile=,
+# but with the agent's rights: systemd reads as root, and the agent can replace the file by a link to another agent's.
+# POSIX sh. Reads what clm writes: NAME=plain, NAME='literal', NAME="with \" and \\ escaped"; ignores other lines. The
+# prefix clm_ keeps its own variables apart from the agent's. The code below is part of files on hosts.
 clm_env=$1
 shift
 [ -f "$clm_env" ] && [ -r "$clm_env" ] || { echo "$clm_env cannot be read" >&2; exit 78; }

@@ -54,7 +54,7 @@ export function proxyScript(
     "probe_runs_as",
     "probe_port",
     "probe_proxy",
-    "probe_last_words",
+    "probe_journal_tail",
     "wait",
   ]);
 }

@@ -104,7 +104,7 @@ export function parseObservation(text: string): Observation | undefined {
     else if (group === "text") texts[name]?.pieces.push(value);
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
-    else if (key === "word") seen.words.push(value);
+    else if (key === "log") seen.words.push(value);
     else if (key === "asked") seen.asked = value;
     // The process that was asked has been replaced since: its answer does not count.
     else if (key === "replaced") chat = "";

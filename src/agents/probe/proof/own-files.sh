@@ -1,9 +1,9 @@
 # The agent's own files, read with its rights. Used with proof.sh, after probe_account, probe_files and probe_unit.
 
-# probe_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable.
-# Sets `reports` and `version` as probe_version does.
+# probe_own_files LAUNCHER REPORTS VERSION [PART PATH]...: PART is version, gateway, error, text.NAME or variable. Sets
+# `reports` and `version` as probe_version does.
 probe_own_files() {
-  reports='' version='' variables='' have=' ' known=' ' last='' began_local='' launcher=$1 constants="$2 $3"
+  reports='' version='' variables='' received=' ' requested=' ' last_part='' began_local='' launcher=$1 constants="$2 $3"
   shift 3
   [ -n "$uid" ] || return 0
   rest=$#
@@ -11,7 +11,7 @@ probe_own_files() {
     if is_current "$1"; then
       size=${sizes##*" $1="}
       set -- "$@" "$1" "$2" "${size%% *}"
-      known="$known$1 "
+      requested="$requested$1 "
     fi
     shift 2
     rest=$((rest - 2))
@@ -22,49 +22,49 @@ probe_own_files() {
   IFS=$newline
   for line in $lines; do
     part=${line%%[:>]*}
-    # The agent controls this process: only these parts are accepted.
-    case $known in *" $part "*) own_line "${line#"$part"}" ;; esac
+    # The agent controls this process: accept only the parts that were requested.
+    case $requested in *" $part "*) parse_line "${line#"$part"}" ;; esac
   done
   unset IFS
   set +f
   while [ $# -gt 2 ]; do
-    case $1 in text.* | variable) as_root "$1" "$2" ;; esac
+    case $1 in text.* | variable) read_as_root "$1" "$2" ;; esac
     shift 3
   done
-  case $known in *' variable '*) say_variables ;; esac
+  case $requested in *' variable '*) say_variables ;; esac
 }
 
-# The state of its channels counts only while it runs, and its errors only since its start.
+# The channel states are valid only while the agent runs, and errors only since its start.
 is_current() {
   case $1 in
     gateway) [ "${pid:-0}" != 0 ] ;;
-    error) probe_began_local; [ -n "$began_local" ] ;;
+    error) find_local_start; [ -n "$began_local" ] ;;
   esac
 }
 
-# as_root PART PATH: when the agent itself could not read it.
-as_root() {
-  case $have in *" $1 "*) return 0 ;; esac
+# read_as_root PART PATH: for a file that the agent itself cannot read.
+read_as_root() {
+  case $received in *" $1 "*) return 0 ;; esac
   [ -s "$2" ] && [ -f "$2" ] || return 0
-  if [ "$1" != variable ]; then contents_as_root "$2" | in_pieces "$1"; return; fi
+  if [ "$1" != variable ]; then contents_as_root "$2" | say_base64 "$1"; return; fi
   set -f
   IFS=$newline
-  for line in $(contents_as_root "$2"); do own_variable "$line"; done
+  for line in $(contents_as_root "$2"); do parse_variable "$line"; done
   unset IFS
   set +f
 }
 
-# own_line TEXT: of `part`. It begins with a colon or, when the line continues in the next text, with `>`.
-own_line() {
-  [ "$part" = "$last" ] || have="$have$part " last=$part bytes=0
+# parse_line TEXT: a line of `part` after a colon or, when the next one continues it, after `>`.
+parse_line() {
+  [ "$part" = "$last_part" ] || received="$received$part " last_part=$part bytes=0
   bytes=$((bytes + ${#1}))
   case $part in
     error) say error "${1#:}" ;;
-    variable) own_variable "${1#:}" ;;
+    variable) parse_variable "${1#:}" ;;
     version)
       case $1 in
-        ":${constants% *} = "*) unquoted "${1#*= }" && reports=$text ;;
-        ":${constants#* } = "*) unquoted "${1#*= }" && version=$text ;;
+        ":${constants% *} = "*) unquote_version "${1#*= }" && reports=$text ;;
+        ":${constants#* } = "*) unquote_version "${1#*= }" && version=$text ;;
       esac
       ;;
     gateway) [ "$bytes" -gt 200000 ] || say "$part" "$1" ;;
@@ -72,8 +72,8 @@ own_line() {
   esac
 }
 
-# Appends a line of `.env` that sets a variable to `variables`, after the name.
-own_variable() {
+# Appends `NAME LINE` to `variables` when the line of `.env` sets a variable.
+parse_variable() {
   rest=${1#"${1%%[![:space:]]*}"}
   case $rest in
     export[[:space:]]*=*)
@@ -90,8 +90,8 @@ own_variable() {
   [ "${#name}" -gt 200 ] || variables="$variables$name $1$newline"
 }
 
-# The names in `.env` and a salted digest of each line, to detect changes. One process digests seven lines: a shell has
-# so many descriptors for here-documents, which are pipes (in bash since 5.1). More than 1000 variables are an attack.
+# The names in `.env` and a salted digest of each line, to detect changes. One process digests seven lines, as a shell
+# has seven free descriptors for here-documents (pipes, in bash since 5.1). More than 1000 variables are an attack.
 say_variables() {
   count=0
   set -f
@@ -131,8 +131,8 @@ END9
   set +f
 }
 
-# Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk replaces the shell, and
-# only a long log takes one more process. Regular files only: opening a FIFO blocks.
+# Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk replaces the shell; only
+# a long log takes more processes. Only regular files: opening a FIFO blocks.
 read_own_files='PATH=/usr/bin:/bin LC_ALL=C
 export LC_ALL
 program=$1 launcher=$2 constants=$3 began=$4 models=$5 log=""
@@ -153,8 +153,8 @@ set -- -v reports="${constants% *}" -v version="${constants#* }" -v began="$bega
 [ -z "$log" ] || { tail -c 200000 -- "$log" | awk "$@" part=error cut=1 -; exit; }
 exec awk "$@" /dev/null'
 
-# Prints PART:LINE, or PART>PIECE when the line continues or its file ends without a newline. A piece holds whole
-# characters. Of a log, whole lines since its start: half a line may be half a secret.
+# Prints PART:LINE, or PART>PIECE when the line continues or its file ends without a newline. Does not split characters.
+# Of a log only whole lines since the start of the agent: half a line may be half a secret.
 print_own_files='
 part == "version" {
   read += length($0) + 1
@@ -167,7 +167,7 @@ part == "error" {
     length_of_time = substr($0, 20, 1) == "," ? 23 : 19
     keep = substr($0, 1, length_of_time) >= substr(began, 1, length_of_time)
   }
-  if (keep && $0 ~ /^[0-9-]+ [0-9:,.]+ (ERROR|CRITICAL) / && !index($0, models)) told[count++ % 5] = $0
+  if (keep && $0 ~ /^[0-9-]+ [0-9:,.]+ (ERROR|CRITICAL) / && !index($0, models)) errors[count++ % 5] = $0
   next
 }
 part == "variable" { print part ":" $0; next }
@@ -184,5 +184,5 @@ part == "variable" { print part ":" $0; next }
   print part (sum == size + 1 ? ">" : ":") line
 }
 END {
-  for (at = count > 5 ? count - 5 : 0; at < count; at++) print "error:" substr(told[at % 5], 1, 1500)
+  for (at = count > 5 ? count - 5 : 0; at < count; at++) print "error:" substr(errors[at % 5], 1, 1500)
 }'

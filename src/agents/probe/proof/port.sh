@@ -1,12 +1,12 @@
 # Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`. With
-# `open_uid`, also which other ports of that user's processes in the unit are bound to more than the loopback. A TCP
-# connection belongs for life to the socket that accepted it, and one that was not accepted yet dies with its listener.
-# So when every listener of the port is the unit's and so is the other end of every connection that clm or root has to
-# it, every earlier connection is to the unit, for as long as it lasts.
+# `open_uid`, also which ports of that user's processes in the unit are bound to more than the loopback.
+# A TCP connection stays with the socket that accepted it, and one that was not accepted yet ends with its listener. So
+# when the unit has every listener of the port, and the other end of every connection that clm or root made to it, then
+# all connections made so far are to the unit, for as long as they last.
 
-# Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the
-# unit's. `ours` is yes when only the unit's processes hold the port. A process that starts or ends meanwhile leaves
-# sockets without an owner (seen in a crash loop), so a foreign socket is reported when two probes agree.
+# Prints listen= and holder= for each listener, and stranger= for each connection of clm or root whose other end is not
+# the unit's. Sets `port_is_own` to yes when only the unit's processes hold the port. A process that starts or ends
+# meanwhile leaves sockets without an owner (seen in a crash loop), so a foreign socket counts when two probes agree.
 probe_port() {
   before=''
   for attempt in 1 2 3 4; do
@@ -17,17 +17,17 @@ probe_port() {
     sleep 0.1
     unit_group=$(systemctl show --property ControlGroup --value -- "$unit")
   done
-  ours=no
-  case $sockets in *holder=no* | *stranger=*) ;; *holder=yes*) ours=yes ;; *) ours='' ;; esac
+  port_is_own=no
+  case $sockets in *holder=no* | *stranger=*) ;; *holder=yes*) port_is_own=yes ;; *) port_is_own='' ;; esac
   [ -n "$sockets" ] || return 0
   name_holders <<END
 $sockets
 END
 }
 
-# The tables before the processes: a connection accepted between the two is then known to be the unit's. Last the
-# processes again: the number of one that ended may be another's by now, whose sockets must not count. Only in a
-# subshell; with lastpipe, awk replaces bash.
+# Reads the socket tables first: a connection that is accepted before the processes are listed is then known to be the
+# unit's. awk reads the list of processes again at the end: a pid may have been reused by a process outside the unit,
+# whose sockets must not count. Call it in a subshell; with lastpipe, awk replaces bash.
 probe_sockets() {
   find_hex
   list_unit_groups
@@ -50,7 +50,7 @@ find_hex() {
   done
 }
 
-# Sets `groups` to the cgroup.procs of the unit's control group and of those below it. systemd escapes blanks in their names.
+# Sets `groups` to the cgroup.procs of the unit's control group and of those below it. Their names have no blanks.
 list_unit_groups() {
   groups=''
   case $unit_group in /?*) ;; *) return 0 ;; esac
@@ -73,19 +73,18 @@ list_sockets() {
   [ $# = 0 ] || exec find "$@" -maxdepth 1 -lname 'socket:*' -printf '%p %l\n' 2>/dev/null
 }
 
-# Only an end that can still receive counts: in the other states it has received the end of all that was sent. Clients
-# are judged by user: sshd connects for clm with the rights of the login, and probes are root's. Connections of other
-# accounts do not matter.
+# Only ends that can still receive count: in other states, the client's FIN has arrived. Clients are identified by user:
+# sshd connects for clm as the login user, and probes run as root. Connections of other accounts do not matter.
 judge_sockets='
 function plain(address) { sub(/^0000000000000000FFFF0000/, "", address); return address }
-function is_ours(user) { return user == login || user == 0 }
+function is_client(user) { return user == login || user == 0 }
 # 127.x.y.z and ::1
 function is_loopback(address) { return (length(address) == 13 && address ~ /7F:/) || address ~ /^0+01000000:/ }
 processes { is_own[$1]; next }
 $2 ~ /^socket:/ { split($1, path, "/"); socket[substr($2, 9, length($2) - 9), path[3]]; next }
 {
   near = plain($2); far = plain($3)
-  # Only TCP: a program that asks a name server has a UDP port open for the answer, too.
+  # Only TCP: a DNS query also opens a UDP port.
   if ($4 == "0A" && uid != "" && $8 == uid && !is_loopback(near)) open[$10] = $2
   if ($4 == "0A") { if (near ~ (":" hex "$")) listener[$10] = substr($2, 1, length($2) - 5); next }
   if (near == "0100007F:" hex) { seen[far]; if ($4 ~ /^0[1345]$/) end[far] = $10 }
@@ -104,13 +103,13 @@ END {
   for (inode in open) if ((inode in owner) && ++count <= 50) print "open=" open[inode] " " owner[inode]
   for (far in end) {
     inode = end[far]
-    if (inode != 0 && !(inode in owner) && (!(far in client) || is_ours(client[far]))) print "stranger=" inode
+    if (inode != 0 && !(inode in owner) && (!(far in client) || is_client(client[far]))) print "stranger=" inode
   }
-  # No other end: with SYN cookies it is created when the first byte arrives, by the listener of that time.
-  for (near in client) if (is_ours(client[near]) && state[near] == "01" && !(near in seen)) print "stranger=0 " near
+  # No other end: with SYN cookies the kernel creates it for the first byte, at whoever listens then.
+  for (near in client) if (is_client(client[near]) && state[near] == "01" && !(near in seen)) print "stranger=0 " near
 }'
 
-# Adds number, user and program to each holder and stranger. All processes are searched only for those outside the unit.
+# Adds pid, user and command to each line. All processes are searched only for sockets outside the unit.
 name_holders() {
   inode=''
   while IFS= read -r line; do
@@ -134,7 +133,7 @@ name_holders() {
   done
 }
 
-# process_with INODE: number, user and program of a process that has the socket.
+# process_with INODE: pid, user and command of a process that has the socket.
 process_with() {
   found=$(find /proc/[0-9]*/fd -maxdepth 1 -lname "socket:\[$1\]" -print -quit 2>/dev/null)
   found=${found#/proc/}

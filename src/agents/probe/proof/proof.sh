@@ -1,5 +1,5 @@
-# The functions behind the proofs of an agent. The agent's key is the first line of stdin, so that it is in no argument
-# list; requests.sh gets it on its own stdin. Used with port.sh.
+# The probes behind the proofs of an agent. The agent's key is the first line of stdin, so that it is in no argument
+# list; requests.sh also gets it on stdin. Used with port.sh.
 
 probe_account() {
   find_account
@@ -7,11 +7,11 @@ probe_account() {
   say comment "$comment"
 }
 
-# probe_files TOUCHED [NAME PATH]...: one stat for all. Keeps the sizes in `sizes`, for probe_own_files. Of a name with
-# a dot before it only the size of a text is printed, which shows whether all of it could be read. Of names in TOUCHED
-# the time of the last change is printed, by which a quick probe decides whether a full one is due.
+# probe_files WATCHED [NAME PATH]...: one stat for all; sets `sizes` for probe_own_files. Of `.text.NAME` only the size
+# is printed, to detect a text that was read in part; of other names with a dot, nothing. Of names in WATCHED, prints
+# the time of the last change, by which a quick probe decides whether a full one is due.
 probe_files() {
-  counted=$1 names='' sizes=' ' touched=''
+  watched=$1 names='' sizes=' ' touched=''
   shift
   rest=$#
   while [ "$rest" -gt 1 ]; do
@@ -34,19 +34,19 @@ END
         ;;
     esac
     sizes="$sizes${name#.}=$size "
-    case " $counted " in *" $name "*) touched="$touched $changed/$inode" ;; esac
+    case " $watched " in *" $name "*) touched="$touched $changed/$inode" ;; esac
     case $name in
       .text.*) say "size.${name#.text.}" "$size" ;;
       .*) ;;
       *)
-        # The name of another owner takes a process.
+        # Looking up another owner's name takes a process.
         if [ "$owner" = "$uid" ]; then owner=$user; elif [ -n "$owner" ]; then owner=$(stat -c %U -- "$1"); fi
         say "file.$name" "${kind:+$kind:$owner:$mode}"
         ;;
     esac
     shift
   done
-  [ -z "$counted" ] || say touched "$touched"
+  [ -z "$watched" ] || say touched "$touched"
 }
 
 probe_unit() {
@@ -68,11 +68,11 @@ END
   [ "$pid" = 0 ] || probe_age
 }
 
-# The age of the process in hundredths of a second; both clocks include suspended time.
+# The age of the main process in hundredths of a second. Both values include suspended time.
 probe_age() {
   read -r up _ </proc/uptime
   read -r stat 2>/dev/null <"/proc/$pid/stat" || return 0
-  # A program's name may hold blanks and brackets.
+  # The command name may contain blanks and brackets.
   set -- ${stat##*) }
   say age $((${up%.*}${up#*.} - ${20}))
 }
@@ -84,11 +84,11 @@ probe_open_ports() {
   open_uid=$uid
 }
 
-# The owner of the port, and the answers to our requests, on connections that were verified to be the agent's.
+# The owner of the port, and the answers to our requests on connections verified to be the agent's.
 probe_api() {
   command -v bash >/dev/null || { probe_port; say bash missing; return 0; }
   answers=$(in_bash 25 ask_statuses)
-  case $answers in *looked=yes*) ;; *) probe_port ;; esac
+  case $answers in *port-probed=yes*) ;; *) probe_port ;; esac
   while IFS= read -r line; do
     [ -z "$line" ] || printf '%s%s\n' "$prefix" "$line"
   done <<END
@@ -97,7 +97,7 @@ END
   case $answers,$chat in *own=200*,yes) probe_chat ;; esac
 }
 
-# in_bash SECONDS FUNCTION, one of requests.sh. Only in a subshell, which it replaces.
+# in_bash SECONDS FUNCTION: runs a function of requests.sh. Call it in a subshell, which it replaces.
 in_bash() {
   port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid open_uid=${open_uid-} health=$health models=$models \
     answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body \
@@ -107,7 +107,7 @@ $key
 END
 }
 
-# Each on its own connection: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
+# `close`: on a kept connection, a server that writes head and body apart is 40 ms late (Nagle).
 request() {
   printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$2" "${answer_seconds:-10}"
   printf 'header = "Connection: close"\n'
@@ -117,22 +117,22 @@ request() {
 probe_chat() {
   say chat ''
   say asked "$(date +%s.%6N)"
-  in_bash "$chat_seconds" ask_chat | in_pieces chat
+  in_bash "$chat_seconds" ask_chat | say_base64 chat
   # The answer may have taken long: print the age after it, if the same process still runs.
   if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then probe_age; else say replaced yes; fi
 }
 
-# probe_servers TEXT: the lines about MCP servers since its last start; all of them contain that text.
+# probe_servers TEXT: the log lines about MCP servers, which contain TEXT, since the last start.
 probe_servers() {
   say servers yes
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
-  probe_began
+  find_start
   [ -n "$began" ] || return 0
-  for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
+  for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | say_lines server; done
 }
 
-# Inputs of a plan beside the files of probe_own_files. Of the unit file at most 60,000 bytes.
-probe_rendered() {
+# Inputs of a plan besides the files of probe_own_files. Of the unit file at most 60,000 bytes.
+probe_plan_inputs() {
   probe_systemd
   [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
   left=60000
@@ -145,22 +145,22 @@ probe_rendered() {
 }
 
 contents() {
-  { first_of 4000000 "$1" || contents_as_root "$1"; } | at_most 4000000
+  { head_as_agent 4000000 "$1" || contents_as_root "$1"; } | limit_output 4000000
 }
 
-# Reads a file that the agent cannot read. Follows no link: the agent could point it anywhere.
+# Reads a file that the agent cannot read. Follows no link, which the agent could point anywhere.
 contents_as_root() (
   cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
   [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
   dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
 )
 
-# base64 lines that are written atomically: a pipe guarantees that for 4096 bytes.
-in_pieces() {
+# say_base64 NAME: lines short enough to be written atomically, which a pipe guarantees for 4096 bytes.
+say_base64() {
   base64 -w 2000 | sed -u "s/^/$prefix$1=/"
 }
 
-# The library that systemctl is linked with has its version in its name.
+# The version is in the name of the library that systemctl is linked with: no process.
 probe_systemd() {
   number=''
   for library in /usr/lib/systemd/libsystemd-shared-*.so /usr/lib/*/systemd/libsystemd-shared-*.so; do
@@ -171,30 +171,30 @@ probe_systemd() {
   say systemd "${number%%[!0-9]*}"
 }
 
-# Every listening port, with the number of the user.
+# Every listening port, with the uid.
 probe_ports() {
   grep -hs '^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 |
     while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
 }
 
-# probe_words [SECONDS]: journal and errors since then; without it, since its last start.
-probe_words() {
-  probe_began
+# probe_log [SECONDS]: journal and errors since that time or, by default, since the last start.
+probe_log() {
+  find_start
   began=${1:-$began}
-  journal_since "$began" 200 cat | pieces word
-  [ -z "$began" ] || log_since "$began" errors.log | pieces word
+  journal_since "$began" 200 cat | say_lines log
+  [ -z "$began" ] || log_since "$began" errors.log | say_lines log
 }
 
-# The last lines of the journal, of a unit that is not up.
-probe_last_words() {
+# The last lines of the journal, when the unit is not up.
+probe_journal_tail() {
   case $properties in *ActiveState=active*) return 0 ;; esac
-  probe_began
-  [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
+  find_start
+  [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | say_lines log
 }
 
-# Sets `began` to the start of its last run, in seconds since 1970, and `began_local` to the same as a log writes it;
-# empty if there was none. To the microsecond: the run before may have ended in the same second.
-probe_began() {
+# Sets `began` to the last start, in seconds since 1970, and `began_local` to the same in the format of a log; empty if
+# there was none. To the microsecond: the previous run may have ended in the same second.
+find_start() {
   [ -n "$started" ] || started=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
   began='' began_local=''
   [ -z "$started" ] || IFS=/ read -r began began_local <<END
@@ -202,8 +202,8 @@ $(date -d "$started" '+%s.%6N/%F %T,%3N' 2>/dev/null)
 END
 }
 
-# Sets `began_local` alone; on a host in UTC that takes no process.
-probe_began_local() {
+# Sets only `began_local`; on a host in UTC that takes no process.
+find_local_start() {
   case $started,${TZ-UTC} in
     ?*' UTC,UTC')
       if [ "${TZ-}" = UTC ] || [ ! -e /etc/localtime ] || [ /etc/localtime -ef /usr/share/zoneinfo/UTC ] ||
@@ -215,7 +215,7 @@ probe_began_local() {
       fi
       ;;
   esac
-  probe_began
+  find_start
 }
 
 # journal_since SECONDS LINES FORMAT MORE...
@@ -228,21 +228,21 @@ journal_since() {
 # log_since SECONDS FILE. A line without a time continues the one before it, as in a traceback.
 log_since() {
   [ -n "$uid" ] || return 0
-  last_of 200000 "$data/logs/$2" |
+  tail_as_agent 200000 "$data/logs/$2" |
     awk -v began="$(date -d "@$1" '+%F %T,%3N')" '
       /^[0-9][0-9][0-9][0-9]-/ { size = substr($0, 20, 1) == "," ? 23 : 19; keep = substr($0, 1, size) >= substr(began, 1, size) }
       keep'
 }
 
-# pieces NAME: lines that are short enough to be written atomically.
-pieces() {
+# say_lines NAME: cuts lines so that they are written atomically.
+say_lines() {
   tail -n 200 | cut -b 1-1500 | sed -u "s/^/$prefix$1=/"
 }
 
-# Disk space of its home: free kilobytes, all inodes and free ones. Some file systems have no inodes.
-probe_room() {
+# Disk space of the home: free kilobytes, inodes, free inodes. Some file systems count no inodes.
+probe_disk_space() {
   read -r blocks size inodes left <<END
 $(stat -f -c '%a %S %c %d' -- "$home" 2>/dev/null)
 END
-  say room "${blocks:+$((blocks * size / 1024)) $inodes $left}"
+  say disk "${blocks:+$((blocks * size / 1024)) $inodes $left}"
 }

@@ -1,6 +1,6 @@
-# Requests to the agent's port, run by bash, which can open connections. All connections are opened first; then
-# probe_port verifies who accepted them, and only then is anything sent. The key is the first line of stdin, and in no
-# argument list.
+# Requests to the agent's port. Run by bash, which can open connections. All connections are opened first; then
+# probe_port verifies who accepted them; only then is anything sent. The key is the first line of stdin, so that it is
+# in no argument list.
 
 IFS= read -r key
 # A closed connection must not end the script.
@@ -10,8 +10,8 @@ connected() {
   { exec {connection}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null
 }
 
-# send KEY METHOD PATH [BODY]. A body is a message, for the session of `chat_session`. HTTP/1.0: the answer ends with
-# the connection. bash writes each line by itself, so a server may read the request in several pieces.
+# send KEY METHOD PATH [BODY]. A BODY is a chat message, sent with the headers in `chat_session`. HTTP/1.0: the answer
+# ends with the connection. bash writes line by line, so a server may read the request in several pieces.
 send() {
   local text
   printf -v text '%s %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\nAccept: */*\r\n' "$2" "$3" "$port"
@@ -31,15 +31,15 @@ read_status() {
 
 ask_statuses() {
   local names=(health) connections=() at
-  # An API without a key refuses nothing.
+  # Without `models` the API checks no key.
   [ -z "$models" ] || names+=(none wrong ${key:+own})
   for at in "${!names[@]}"; do
     connected || break
     connections+=("$connection")
   done
   probe_port
-  echo looked=yes
-  [ "$ours" = yes ] || return 0
+  echo port-probed=yes
+  [ "$port_is_own" = yes ] || return 0
   for at in "${!connections[@]}"; do
     connection=${connections[at]}
     case ${names[at]} in
@@ -54,7 +54,7 @@ ask_statuses() {
     connection=${connections[at]-}
     read_status
     printf '%s=%s\n' "${names[at]}" "$code"
-    # A simple server logs an error when we close the connection before it has sent all of a short answer.
+    # Reads the rest: a simple server logs an error when the connection closes before it has sent its whole answer.
     [ "${names[at]}" != health ] || [ "$code" = 000 ] || IFS= read -r -d '' -t 0.5 -n 4096 2>/dev/null <&"$connection" || :
   done
 }
@@ -62,7 +62,7 @@ ask_statuses() {
 ask_chat() {
   connected || return 0
   probe_port >/dev/null
-  [ "$ours" = yes ] || return 0
+  [ "$port_is_own" = yes ] || return 0
   send "$key" POST "$chat_path" "$chat_body"
   head -c 60000 <&"$connection"
 }

@@ -45,9 +45,9 @@ export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string
     "IFS= read -r key; exec </dev/null",
     "probe_account",
     ...(options.words
-      ? [sh`probe_words ${options.words.since ?? []}`]
+      ? [sh`probe_log ${options.words.since ?? []}`]
       : [
-          ...(options.planned ? ["probe_rendered"] : []),
+          ...(options.planned ? ["probe_plan_inputs"] : []),
           ...(options.ports ? ["probe_ports"] : []),
           files.probe,
           "probe_unit",

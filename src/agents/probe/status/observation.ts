@@ -65,7 +65,7 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
     channels: currentChannels(seen),
     words: [...errors, ...seen.words],
     strays: straysIn(lines),
-    ...spaceFrom(numbers(said.get("room"))),
+    ...spaceFrom(numbers(said.get("disk"))),
     ...defined({
       memory: Number(said.get("memory")) || undefined,
       busy: busyBetween(first, last),

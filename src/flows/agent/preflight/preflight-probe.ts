@@ -72,7 +72,7 @@ const ourVersion = (agent: ResolvedAgent): string => versionCall(agent, "probe_o
 
 function ask(root: Shell, { agent, comment = "" }: Account, signal: AbortSignal, parts: string[]) {
   const job = unitOf(installerJob(agent.name));
-  const script = probeScript(agent, library, [sh`job=${job} mark=${comment}`, ...parts]);
+  const script = probeScript(agent, library, [sh`job=${job} expected_comment=${comment}`, ...parts]);
   const query = { host: agent.host, what: `whether it is ready for ${agent.name}`, timeout: 120_000, signal };
   return askHost(root, script, query, parsePreflight);
 }

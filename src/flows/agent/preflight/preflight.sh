@@ -1,4 +1,4 @@
-# The caller sets the agent's variables, job (the installer's unit) and mark (the comment of an account that clm made).
+# The caller sets the agent's variables, `job` (the installer's unit) and `expected_comment` (of an account clm made).
 
 probe_programs() {
   for program; do
@@ -6,7 +6,7 @@ probe_programs() {
   done
 }
 
-# The comment of an account shows whether clm made it. A group counts as used when it has members.
+# The comment of an account shows whether clm made it. A group is used when it has members or is someone's primary one.
 probe_account() {
   say account "$(getent passwd "$user")"
   IFS=: read -r group _ gid members <<END
@@ -16,7 +16,7 @@ END
   elif [ -n "$members" ] || getent passwd | cut -d : -f 4 | grep -qx "$gid"; then say group used
   else say group empty
   fi
-  [ ! -e "$home" ] && [ ! -L "$home" ] || say home there
+  [ ! -e "$home" ] && [ ! -L "$home" ] || say home present
 }
 
 probe_unit() {
@@ -30,7 +30,7 @@ probe_unit() {
   say job "$(systemctl show --property ActiveState --value -- "$job" 2>/dev/null)"
 }
 
-# Port in hex and owner of every listening socket; ss may not be installed.
+# Port in hex and uid of every listening socket. ss may not be installed.
 probe_ports() {
   cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | while read -r _ local _ state _ _ _ uid _; do
     [ "$state" != 0A ] || say listen "${local##*:} $uid"
@@ -51,14 +51,14 @@ probe_our_version() {
   IFS=: read -r _ _ uid gid comment _ <<END
 $(getent passwd "$user")
 END
-  [ -n "$mark" ] && [ "$comment" = "$mark" ] || uid=''
+  [ -n "$expected_comment" ] && [ "$comment" = "$expected_comment" ] || uid=''
   probe_version "$@"
 }
 
-# probe_commit CODE: from git's own files, because git itself would run programs named in its settings.
+# probe_commit CODE: reads git's files, because git would run programs named in the agent's git configuration.
 probe_commit() {
   [ -n "$uid" ] || return 0
-  say commit "$(ask_agent 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"
+  say commit "$(as_agent_within 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"
 }
 
 commit_of='PATH=/usr/bin:/bin

@@ -11,11 +11,11 @@ probe_unit() {
     while IFS='=' read -r property value; do say "unit.$property" "$value"; done
 }
 
-# Names only, but for where it listens. Of the key nothing leaves the host but a salted digest.
+# Of `.env` only the names, the listen address and a salted digest of the key leave the host.
 probe_env() {
   [ -n "$uid" ] || return 0
-  say env "$(ask_agent 10 stat -c %a -- "$env")"
-  content=$(first_of 1000000 "$env" | at_most 1000000)
+  say env "$(as_agent_within 10 stat -c %a -- "$env")"
+  content=$(head_as_agent 1000000 "$env" | limit_output 1000000)
   printf '%s\n' "$content" | sed -n 's/^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]\{0,199\}\)=.*/variable=\2/p'
   say bind "$(value_of API_SERVER_HOST)"
   say port "$(value_of API_SERVER_PORT)"

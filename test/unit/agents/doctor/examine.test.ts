@@ -77,7 +77,7 @@ const keyOf = (line: string) => line.slice(0, line.indexOf("="));
 
 function sightOf({ lines = [], no = [] }: Case) {
   const given = new Set([...lines.map(keyOf), ...no]);
-  const kept = [...healthyLines("2026.7.1"), "unit.Result=success", "room=9000000 1000 900"].filter(
+  const kept = [...healthyLines("2026.7.1"), "unit.Result=success", "disk=9000000 1000 900"].filter(
     (line) => !given.has(keyOf(line)),
   );
   const encoded = lines.map((line) =>

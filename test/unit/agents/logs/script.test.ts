@@ -34,7 +34,7 @@ const seconds = (time: string | undefined) =>
 it.each(parse(readFileSync("test/cases/logs/recent.yaml", "utf8")) as Case[])(
   "recent: $name",
   ({ given, expect: wanted, lines = 0, least = 0, from, until, loose }) => {
-    const set = `lines=${lines} least=${least} from=${seconds(from)} until=${seconds(until)} loose=${loose ? "yes" : ""}`;
+    const set = `lines=${lines} min_level=${least} from=${seconds(from)} until=${seconds(until)} loose=${loose ? "yes" : ""}`;
     expect(linesOf(script(`${set}; recent`, given.map((line) => `${line}\n`).join("")).toString())).toEqual(wanted);
   },
 );
@@ -43,7 +43,7 @@ describe("a line on its way", () => {
   function sent(text: string, longest = 1 << 20) {
     const heard: object[] = [];
     const hear = frameReader({ maxBytes: longest, line: (line) => heard.push(line), remark: () => {} });
-    const bytes = script("number=3; tell agent", text);
+    const bytes = script("number=3; frame_lines agent", text);
     // Cut anywhere, also within a character.
     for (let at = 0; at < bytes.length; at += 1021) hear(bytes.subarray(at, at + 1021));
     return { heard, bytes };
@@ -82,7 +82,7 @@ describe("a file", () => {
   const put = (name: string, text: string) => writeFileSync(join(data, "logs", name), text);
   const line = (text: string) => `2026-11-16 10:00:00,000 INFO a: ${text}\n`;
   const past = (bytes = 1_000_000) => {
-    const set = `uid=1 number=0 data='${data}' lines=0 least=0 from='' until='' again='' bytes=${bytes}`;
+    const set = `uid=1 number=0 data='${data}' lines=0 min_level=0 from='' until='' again='' bytes=${bytes}`;
     return linesOf(
       script(
         `${set}; probe_size "$data/logs/agent.log"; echo "$offset"; probe_past agent "$data/logs/agent.log" ""`,

@@ -231,10 +231,10 @@ describe("the read part of its files is limited", () => {
       join(home, "data/logs/errors.log"),
       `${late} ERROR ${"x".repeat(150_000)}\n${late} ERROR ${"y".repeat(150_000)}\n${late} ERROR z\n`,
     );
-    const [, last, ...more] = [late, ...all(parts("probe_words"), "word")];
+    const [, last, ...more] = [late, ...all(parts("probe_log"), "log")];
     expect([last?.slice(0, 26), last?.length, more]).toEqual([`${late} ERROR `, 1500, [`${late} ERROR z`]]);
     truncateSync(join(home, "data/logs/errors.log"), 3_000_000_000);
-    expect(all(parts("probe_words"), "end")).toEqual(["yes"]);
+    expect(all(parts("probe_log"), "end")).toEqual(["yes"]);
   });
 
   it("lines before its start and their continuation are left out", () => {
@@ -243,7 +243,7 @@ describe("the read part of its files is limited", () => {
       ...[`${stamp(began)},600 ERROR new`, "Traceback of it", `${stamp(began)} ERROR whole second`],
     ];
     writeFileSync(join(home, "data/logs/errors.log"), `${lines.join("\n")}\n`);
-    expect(all(parts("probe_words"), "word")).toEqual(lines.slice(4));
+    expect(all(parts("probe_log"), "log")).toEqual(lines.slice(4));
   });
 
   it("of its variables, each with the digest of its line", () => {

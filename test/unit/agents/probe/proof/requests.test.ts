@@ -42,7 +42,7 @@ function run(call: string, { ours = "yes", key = "the-key", look = "" } = {}): P
   const env = { PATH: process.env.PATH, port: String(port), health: "/health", models: "/models", chat_path: "/chat" };
   const body = { chat_body: JSON.stringify({ content: "ä" }) };
   return new Promise((done) => {
-    const script = `probe_port() { ${look || ":"}; ours=${ours}; }\n${requests}`;
+    const script = `probe_port() { ${look || ":"}; port_is_own=${ours}; }\n${requests}`;
     const child = execFile("bash", ["-c", script, "bash", call], { env: { LC_ALL: "C", ...env, ...body } }, (_, out) =>
       done(out),
     );
@@ -52,16 +52,16 @@ function run(call: string, { ours = "yes", key = "the-key", look = "" } = {}): P
 
 describe("an agent's answer", () => {
   it("is asked without a key, with a wrong one and with its own", async () => {
-    expect(await run("ask_statuses")).toBe("looked=yes\nhealth=200\nnone=401\nwrong=401\nown=200\n");
+    expect(await run("ask_statuses")).toBe("port-probed=yes\nhealth=200\nnone=401\nwrong=401\nown=200\n");
   });
 
   it("is not asked with a key that is not there", async () => {
-    expect(await run("ask_statuses", { key: "" })).toBe("looked=yes\nhealth=200\nnone=401\nwrong=401\n");
+    expect(await run("ask_statuses", { key: "" })).toBe("port-probed=yes\nhealth=200\nnone=401\nwrong=401\n");
   });
 
   it("is empty when it hangs up or sends no HTTP", async () => {
     answer = (request, socket) => void (request.includes("/health") ? socket.destroy() : socket.end("200 OK\r\n"));
-    expect(await run("ask_statuses")).toBe("looked=yes\nhealth=000\nnone=000\nwrong=000\nown=000\n");
+    expect(await run("ask_statuses")).toBe("port-probed=yes\nhealth=000\nnone=000\nwrong=000\nown=000\n");
   });
 
   it("is checked where nothing listens", async () => {
@@ -69,7 +69,7 @@ describe("an agent's answer", () => {
     server.close();
     await once(server, "close");
     server = { address: () => ({ port }), close() {} } as unknown as Server;
-    expect(await run("ask_statuses", { ours: "" })).toBe("looked=yes\n");
+    expect(await run("ask_statuses", { ours: "" })).toBe("port-probed=yes\n");
   });
 });
 

@@ -110,7 +110,7 @@ describe("a short look", () => {
     ["listen=00000000/7", "holder=yes 700 ada hermes"],
     ["health=503"],
     ["touched=3 2"],
-    ["room=1 0 0"],
+    ["disk=1 0 0"],
     ['gateway={"platforms":{"discord":{"state":"fatal","updated_at":"2026-11-16T11:00:01+00:00"}}}'],
     ["uid="],
     ["reach=7 000"],
