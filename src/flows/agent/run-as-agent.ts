@@ -14,10 +14,10 @@ user=$1 comment=$2
 shift 2
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 account=$(getent passwd "$user") || { echo no-user; exit 0; }
-IFS=: read -r _ _ uid gid is_comment _ <<END
+IFS=: read -r _ _ uid gid actual_comment _ <<END
 $account
 END
-[ -z "$comment" ] || [ "$is_comment" = "$comment" ] || { echo stranger; exit 0; }
+[ -z "$comment" ] || [ "$actual_comment" = "$comment" ] || { echo foreign-user; exit 0; }
 cd /
 `;
 
@@ -54,7 +54,7 @@ export async function runAsAgent(
     timeout: 90_000,
   });
   const lines = stdout.split("\n").slice(0, -1);
-  if (lines[0] === "no-user" || lines[0] === "stranger") throw accountFault(agent, lines[0]);
+  if (lines[0] === "no-user" || lines[0] === "foreign-user") throw accountFault(agent, lines[0]);
   if (code === 0) return lines;
   const full = diskFull.test(stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `${about} could not be reached on ${host.name}`, {
@@ -66,7 +66,7 @@ export async function runAsAgent(
 const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(mark) : "");
 
 /**
- * A command for root, with the system's PATH. It prints `no-user` or `stranger` when the account is missing or not the
+ * A command for root, with the system's PATH. It prints `no-user` or `foreign-user` when the account is missing or not the
  * agent's. Everything it started is killed when it ends, and at the latest after `seconds`.
  */
 export function commandInSandbox(
@@ -79,7 +79,7 @@ export function commandInSandbox(
   return sh`/bin/sh -c ${`${check}${unit}`} run ${record.user} ${commentOf(record)}`;
 }
 
-export function accountFault(agent: Agent, answer: "no-user" | "stranger", why = "nothing was changed"): Fault {
+export function accountFault(agent: Agent, answer: "no-user" | "foreign-user", why = "nothing was changed"): Fault {
   const { record, host, ref } = agent;
   const what =
     answer === "no-user"

@@ -79,7 +79,7 @@ export async function* linesOf(
 }
 
 function parseAnswer<Answer extends ProgramAnswer>(agent: Agent, line: string, verb: string): Answer {
-  if (line === "no-user" || line === "stranger") throw accountFault(agent, line);
+  if (line === "no-user" || line === "foreign-user") throw accountFault(agent, line);
   if (line === "no-python") throw noPython(agent, verb);
   let answer: Answer;
   try {

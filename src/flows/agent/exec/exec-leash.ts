@@ -73,7 +73,7 @@ export async function leashOn(session: Session, connection: Connection, targets:
     sign,
     hasEnv: (target) => {
       const how = seen[targets.indexOf(target)] ?? "";
-      if (how !== "env" && how !== "bare") throw notForUs(target, how);
+      if (how !== "env" && how !== "no-env") throw notForUs(target, how);
       return how === "env";
     },
     mustHold() {
@@ -96,7 +96,7 @@ const lostContact = (host: string): Fault =>
 
 function notForUs({ agent, resolved }: AgentTarget, how: string): Fault {
   const why = "nothing was run";
-  if (how === "no-user" || how === "stranger") return accountFault(agent, how, why);
+  if (how === "no-user" || how === "foreign-user") return accountFault(agent, how, why);
   return new Fault("remote-failed", `${resolved.paths.env} on ${agent.host.name} is not a regular file`, {
     why: [how === "link" ? "it is a symbolic link" : "it is something else", why],
     next: `clm agent doctor ${agent.ref}`,

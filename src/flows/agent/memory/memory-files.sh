@@ -1,7 +1,7 @@
-# Runs with the rights of the agent's user: a link planted by that user leads nowhere that the user could not go.
-# Answers are lines on stdout; the text to write comes on stdin.
+# Runs as the agent's user, so a link planted by the agent gives access to nothing new. Prints results as lines on
+# stdout, and reads the text to write from stdin.
 umask 077
-largest=1048576
+max_bytes=1048576
 
 answer() {
   printf '%s\n' "$*"
@@ -18,18 +18,18 @@ read_files() {
     elif [ ! -f "$path" ]; then
       echo other
     else
-      # Opened once: the agent may replace the file meanwhile.
+      # Opened once, because the agent may replace the file in between.
       (
         exec 8<"$path" && printf 'file %s ' "$(stat -L -c '%a %U %Y %s' /dev/fd/8)" &&
-          head -c "$largest" <&8 | base64 -w 0 && echo
+          head -c "$max_bytes" <&8 | base64 -w 0 && echo
       ) || echo unreadable
     fi
   done
 }
 
-# take_turn PATH LOCK EXPECTED: the agent's own lock, or the directory for a file it does not lock, so that two clms never
-# write at once. The file must have the digest the user read, or be `absent`.
-take_turn() {
+# lock_and_compare PATH LOCK EXPECTED: takes the agent's own lock, or locks the directory when the agent has none, so
+# that two clms never write at once. EXPECTED is the digest of what the user read, or `absent`.
+lock_and_compare() {
   path=$1 lock=$2 expected=$3
   dir=${path%/*}
   [ ! -L "$dir" ] || answer link "$dir"
@@ -44,27 +44,27 @@ take_turn() {
   if [ -L "$path" ]; then
     answer link "$path"
   elif [ ! -e "$path" ]; then
-    is=absent
+    actual=absent
   elif [ -f "$path" ]; then
-    is=$(sha256sum <"$path") || exit
-    is=${is%% *}
+    actual=$(sha256sum <"$path") || exit
+    actual=${actual%% *}
   else
     answer other
   fi
-  [ "$is" = "$expected" ] || answer conflict "$is"
+  [ "$actual" = "$expected" ] || answer conflict "$actual"
 }
 
 # write PATH LOCK EXPECTED DIGEST
 write() {
   digest=$4
-  take_turn "$@"
-  # Left by a clm that was killed: with the lock held, no other one writes this file.
+  lock_and_compare "$@"
+  # Left by a killed clm: while we hold the lock, nobody else writes such a file.
   temp=$dir/.mem_clm-${path##*/}
   rm -f -- "$temp".??????
   temp=$(mktemp "$temp.XXXXXX") || exit
   trap 'rm -f -- "$temp"' EXIT
   dd of="$temp" bs=65536 conv=fsync status=none || exit
-  [ "$(sha256sum <"$temp")" = "$digest  -" ] || answer torn
+  [ "$(sha256sum <"$temp")" = "$digest  -" ] || answer incomplete
   mv -fT -- "$temp" "$path" || exit
   trap - EXIT
   sync -- "$dir/"
@@ -73,7 +73,7 @@ write() {
 
 # delete PATH LOCK EXPECTED
 delete() {
-  take_turn "$@"
+  lock_and_compare "$@"
   rm -f -- "$path" || exit
   sync -- "$dir/"
   answer 'done'

@@ -93,7 +93,7 @@ const inMegabytes = (bytes: number): number => Math.round(bytes / 1e6);
 function installFault(target: RuntimeTarget, { release }: Pin, answer: string, complaint: string): Fault {
   const { agent, type } = target;
   const { launcher } = pathsOf(target);
-  if (answer === "no-user" || answer === "stranger") return accountFault(agent, answer);
+  if (answer === "no-user" || answer === "foreign-user") return accountFault(agent, answer);
   if (answer === "foreign") {
     const what = `${launcher} on ${agent.host.name} was not put there by clm; nothing was changed`;
     return new Fault("already-exists", what, {

@@ -33,7 +33,7 @@ async function held(timeout: number, then: (stdin: Writable, stdout: Readable) =
   return { said, ended: existsSync(ended) && readFileSync(ended, "utf8"), may: existsSync(sign) };
 }
 
-const ended = { said: "n held\nn lost\nn let-go\n", ended: "systemctl stop units-*\n", may: false };
+const ended = { said: "n held\nn lost\nn released\n", ended: "systemctl stop units-*\n", may: false };
 
 it("units are ended when clm is gone", async () => {
   expect(await held(60, (stdin) => stdin.end("."))).toEqual(ended);
@@ -53,7 +53,7 @@ it("units are ended even when the host cannot report it", async () => {
 
 it("nothing is ended when all is done", async () => {
   expect(await held(60, (stdin) => stdin.end(`.${letGo}`))).toEqual({
-    said: "n held\nn let-go\n",
+    said: "n held\nn released\n",
     ended: false,
     may: false,
   });
