@@ -23,7 +23,7 @@ export const faults = {
     code: "CLM-1005",
     who: "user",
     exit: 6,
-    meaning: "a question had to be asked, and there is no terminal",
+    meaning: "clm needs an answer, and there is no terminal to prompt on",
   },
   declined: { code: "CLM-1006", who: "user", exit: 6, meaning: "the question was answered with no" },
   "bad-input": { code: "CLM-1007", who: "user", exit: 2, meaning: "a value is not allowed" },

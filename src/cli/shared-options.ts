@@ -21,7 +21,7 @@ export const agentFilters = {
 export const batchOptions = {
   parallel: number("N", "agents to work on at the same time", { min: 1, max: 200, default: 16 }),
   maxFail: number("N", "stop starting new ones after N failures", { min: 1 }),
-  continue: obsoleteFlag("go on with the others whatever fails"),
+  continue: obsoleteFlag("continue with the others after a failure"),
 };
 
 /** Of verbs that change something and print the result: one value, or things that have names. */

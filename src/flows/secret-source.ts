@@ -48,7 +48,7 @@ export function parseSource(text: string): SecretSource {
   });
 }
 
-const sources = "say where it is: env:NAME, file:PATH, cmd:COMMAND, - for stdin, or prompt";
+const sources = "give its source: env:NAME, file:PATH, cmd:COMMAND, - for stdin, or prompt";
 
 /** The source as typed, if it can be read again later. */
 export function referenceOf(source: SecretSource): string | undefined {

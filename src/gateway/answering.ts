@@ -206,7 +206,7 @@ const viewOf = (key: GatewayKey): View => ({
 
 const ambiguous = (agents: readonly ServedAgent[]): Refusal => {
   const words = agents.map(({ word }) => `\`${word}\``).join(", ");
-  return wrongModel(404, "model_not_found", `Several agents have this name. Ask for one of ${words}.`);
+  return wrongModel(404, "model_not_found", `Several agents have this name. Use one of ${words}.`);
 };
 
 /** The same for an unknown model and one that the key may not use, so that the key does not learn that it exists. */

@@ -76,7 +76,7 @@ export async function run(program: string, args: string[], options: CommandOptio
   throw new Fault("local-setup", `'${[program, ...args].join(" ").slice(0, 200)}' failed on this machine`, {
     why: [
       ...lastLines(stderr || stdout, 5),
-      code === null ? "it was ended by a signal or took too long" : `exit code ${code}`,
+      code === null ? "it was killed by a signal or timed out" : `exit code ${code}`,
     ],
   });
 }

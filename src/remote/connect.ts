@@ -190,7 +190,7 @@ async function loginSettings(target: Target, settings: SshSettings, { env, ownKe
 function loginRefused(target: Target, { user, hostname, port }: SshSettings, tried: string[], error: Error): Fault {
   return new Fault("auth-refused", `${target.name} did not let ${user} in`, {
     why: [
-      tried.length > 0 ? `tried: ${tried.join(", ")}` : "there was nothing to log in with",
+      tried.length > 0 ? `tried: ${tried.join(", ")}` : "clm found no key or password to log in with",
       ...(/All configured authentication/.test(error.message) ? [] : [error.message]),
     ],
     next:

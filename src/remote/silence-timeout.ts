@@ -37,7 +37,7 @@ export async function* withSilenceTimeout(
 
 const fellSilent = (host: string, silence: number): Fault =>
   new Fault("remote-timeout", `${host} stopped sending in the middle of its answer`, {
-    why: `nothing came for ${silence / 1000} s`,
+    why: `no data for ${silence / 1000} s`,
     next: `clm host check ${host}`,
   });
 
@@ -47,7 +47,7 @@ const tooLong = (host: string, total: number): Fault =>
   });
 
 const tooMuch = (host: string, maxBytes: number): Fault =>
-  new Fault("remote-failed", `${host} sends an answer that does not end`, {
+  new Fault("remote-failed", `${host} sent an answer over the size limit`, {
     why: `more than ${Math.round(maxBytes / (1 << 20))} MB of it came`,
     next: `clm host check ${host}`,
   });

@@ -94,7 +94,7 @@ interface SudoDialogue {
 export async function untilPassed(
   { host, passwords }: SudoAccess,
   process: Process,
-  { signs, refusal, late = () => noSudo(host, "it asked nothing clm understands"), signal }: SudoDialogue,
+  { signs, refusal, late = () => noSudo(host, "it printed no prompt that clm recognizes"), signal }: SudoDialogue,
 ): Promise<void> {
   let asked = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -82,7 +82,7 @@ export async function recordAgent(
   let now: AgentRecord | undefined;
   await hosts.update((fleet) => {
     const at = fleet.hosts.find((each) => each.name === host);
-    if (!at) throw new Fault("not-found", `no host is called '${host}' any more`, { next: "clm host list" });
+    if (!at) throw new Fault("not-found", `the host '${host}' no longer exists`, { next: "clm host list" });
     now = change(own(at.agents, name));
     const { [name]: _, ...others } = at.agents;
     const agents = now ? { ...others, [name]: now } : others;

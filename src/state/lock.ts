@@ -130,9 +130,9 @@ function stillLocked(name: string, wait: number, seen: LockState | undefined): F
     why: owner
       ? [
           `${owner.command} (pid ${owner.pid} of ${owner.user}@${owner.host}) has had it since ${owner.since}`,
-          `its last sign of life was at ${new Date(heartbeat ?? 0).toISOString()}`,
+          `its last heartbeat was at ${new Date(heartbeat ?? 0).toISOString()}`,
         ]
-      : "it does not say who it is",
+      : "its lock file names no process",
     next: ["the same command again, when it is done", ...(owner && isAlive(owner) ? [`kill ${owner.pid}`] : [])],
     data: { lock: name, owner: owner && publicPart(owner) },
   });
@@ -145,7 +145,7 @@ const ownTurnTaken = (name: string, wait: number) =>
 
 const takenOver = (name: string) =>
   new Fault("locked", `another clm took over '${name}'`, {
-    why: "this one gave no sign of life for too long, as when it was suspended; it has written nothing since",
+    why: "this process was unresponsive for too long, for example suspended; it has written nothing since",
     next: "the same command again",
   });
 

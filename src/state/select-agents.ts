@@ -24,7 +24,7 @@ export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: 
     });
   }
   if (!all && words.length === 0 && !narrowed) {
-    throw new Fault("usage", "no agent was named", { why: "name some, or say --all", next: "clm agent list" });
+    throw new Fault("usage", "no agent was named", { why: "name some, or pass --all", next: "clm agent list" });
   }
   const among = new Set(narrowed ? selectHosts(fleet.hosts, hosts, labels).map(({ name }) => name) : []);
   const possible = agentsOf(fleet).filter(

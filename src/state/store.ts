@@ -148,7 +148,7 @@ function corrupt(path: string, { message: reason }: InvalidContent, backup: stri
 
 const newer = (path: string, found: number, known: number) =>
   new Fault("state-newer", `${path} was written by a newer clm`, {
-    why: `it has version ${found}, and this clm knows up to ${known}; it was not changed`,
+    why: `it has version ${found}, and this clm supports up to ${known}; it was not changed`,
     next: "the same command with the newer clm, or with another --config-dir",
     data: { path, found, known },
   });
@@ -160,6 +160,6 @@ const wouldBreak = (path: string, reason: string) =>
 
 const editedMeanwhile = (path: string) =>
   new Fault("locked", `${path} was changed by another program just now`, {
-    why: "clm had read it before that change, and wrote nothing",
+    why: "clm had read it before that change and wrote nothing",
     next: "the same command again",
   });

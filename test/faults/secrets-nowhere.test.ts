@@ -278,7 +278,7 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   await onHost(host, unwell, `${given.bot.value} was what it said, and also that ${given.next.value}\n`);
   try {
     const { stdout, stderr } = await refuse("start", []);
-    const [last] = /it last said: .*/.exec(stdout + stderr) ?? [];
+    const [last] = /its last output: .*/.exec(stdout + stderr) ?? [];
     expect(last).toContain("[secret] was what it said, and also that [secret]");
   } finally {
     await inHost(host, `cd ${data} && rm .standin && sed -i '/was what it said/d' logs/errors.log`);

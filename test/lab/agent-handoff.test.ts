@@ -220,7 +220,10 @@ describe("preconditions", () => {
     await inHost(young.host, `echo dead-upstream >/home/${young.name}/.hermes/.standin`);
     const failed = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
     await inHost(young.host, `: >/home/${young.name}/.hermes/.standin`);
-    expect([failed.code, failed.stderr]).toEqual([16, expect.stringContaining("nothing of it is left on the target")]);
+    expect([failed.code, failed.stderr]).toEqual([
+      16,
+      expect.stringContaining("nothing of the conversation is left on the target"),
+    ]);
     await lab.must("agent", "stop", young.name);
     const down = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
     await lab.must("agent", "start", young.name);

@@ -200,7 +200,7 @@ describe("other health checks", () => {
     const { code, stderr } = await typed("agent", "configure", "bot", ...set({ command: "echo no luck; exit 3" }));
     expect(code).toBe(1);
     expect(stderr).toContain("exit-code 3");
-    expect(stderr).toContain("it last said: no luck");
+    expect(stderr).toContain("its last output: no luck");
     expect(await ps("bot")).toMatchObject({ state: "failed", reason: expect.stringContaining("ends again and again") });
     expect(await stateOf("bot")).toBe("validate");
   });

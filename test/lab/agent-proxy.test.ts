@@ -91,7 +91,7 @@ describe("a proxy is refused", () => {
     const { code, stderr } = await agent("proxy", "ada", "enable", "--provider", "nous");
     expect(code).toBe(8);
     expect(stderr).toContain("ada is not logged in at Nous Portal; nothing was changed");
-    expect(stderr).toContain("its program says: not logged in");
+    expect(stderr).toContain("its program reports: not logged in");
     expect(stderr).toContain("clm agent shell ada");
     expect(stderr).toContain("clm agent exec ada -- hermes auth add nous --type oauth --no-browser");
     expect(hostStore(home).read()).toEqual(before);

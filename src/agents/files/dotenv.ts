@@ -41,7 +41,7 @@ function mustNotMention(name: string, value: string, entries: ReadonlyMap<string
   const mentioned = [...entries.keys()].find((other) => other.includes("_") && value.includes(`${other}=`));
   if (mentioned === undefined) return;
   throw new Fault("bad-input", `the value of ${name} cannot be written to .env: it contains ${mentioned}=`, {
-    why: "the agent would take the rest for another variable",
+    why: "the agent would read the rest as another variable",
   });
 }
 
@@ -113,7 +113,7 @@ const flaws: Flaw[] = [
   // An agent may take a line with two known names for two lines, and rewrite the file. These are the largest groups.
   {
     found: /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/,
-    has: "has NAME= in it, with a name that the agent knows",
-    why: "the agent would take the rest for another variable",
+    has: "contains NAME= with a variable of the agent",
+    why: "the agent would read the rest as another variable",
   },
 ];

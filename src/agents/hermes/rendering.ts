@@ -157,7 +157,7 @@ function mustAllowSomebody({ allow, fields }: ChannelType, values: Values, owner
   const flags = new Set(fields.filter(({ flag }) => flag).map(({ name }) => name));
   const open = allow.some((name) => (flags.has(name) ? values[name] === "true" : Object.hasOwn(values, name)));
   if (allow.length === 0 || open) return;
-  throw new Fault("bad-input", `nobody may talk to the agent on ${owner}`, {
+  throw new Fault("bad-input", `no user is allowed to talk to the agent on ${owner}`, {
     why: `answer one of ${allow.join(", ")}`,
     next,
     data: { fields: allow },

@@ -18,7 +18,7 @@ export const agentChecks = {
   chat: "its model answered the last time it was asked",
   drift: "it has no configuration drift",
   secrets: "the keys and tokens it needs are in secrets.json",
-  provider: "its providers are known",
+  provider: "its providers exist",
   "provider.reach": "its host can reach its provider",
   runtime: "the other program that runs its turns, if any, is installed and selected",
   disk: "its disk has free space",

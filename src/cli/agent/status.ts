@@ -100,7 +100,7 @@ function reachLines({ agent, observation }: AgentStatus): string[] {
 }
 
 function reachText(reach: Reach | undefined): string {
-  if (!reach) return "not asked: it is not known where it is";
+  if (!reach) return "not checked: its address is unknown";
   return "trouble" in reach ? `no: ${reach.trouble}` : `yes, from the host (${reach.status})`;
 }
 

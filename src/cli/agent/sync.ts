@@ -17,7 +17,7 @@ export const run: Handler<typeof sync> = ({ args, options }, clm) =>
       if (changes.length === 0) return [`${subject}has no configuration drift${how}; nothing was changed`];
       return [
         ...changes.map((change) => `${subject}changed ${changeText(change)}`),
-        `${subject}has no configuration drift any more${how}`,
+        `${subject}no longer has configuration drift${how}`,
       ];
     },
     print: ({ proofs }) => clm.list(proofs, checkView),

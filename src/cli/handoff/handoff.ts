@@ -56,14 +56,17 @@ function mustGoTogether({ args: { src: from, dst: to }, options }: Invocation): 
     if (from !== undefined) throw wrong(`${word} goes with no agent`);
     const said = [session, toChannel, wait, list ? options.sudoPasswordFile : undefined];
     if (reset || said.some((each) => each !== undefined) || hasBoundary(options)) {
-      throw wrong(`${word} goes with no other option`, "what is open was asked for with its own");
+      throw wrong(`${word} goes with no other option`, "an open handoff keeps the options it was started with");
     }
     return;
   }
-  if (from === undefined) throw wrong("say whose conversation, and who takes it over");
+  if (from === undefined) throw wrong("name the agent that has the conversation and the agent that takes it over");
   if (toChannel === undefined) {
     if (to === undefined)
-      throw wrong("say who takes the conversation over", "an agent, or --to-channel with one of its channels");
+      throw wrong(
+        "name the agent that takes over the conversation",
+        "an agent, or --to-channel with one of its channels",
+      );
     if (reset || wait !== undefined) throw wrong("--reset and --wait go with --to-channel");
     return;
   }

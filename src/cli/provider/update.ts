@@ -20,7 +20,7 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     unset.length === 0 &&
     Object.values(answers).every((value) => !value || (Array.isArray(value) && !value.length))
   ) {
-    throw usage("clm provider update", `no option says what to change about ${name}`);
+    throw usage("clm provider update", `no option names a change to ${name}`);
   }
   const change = { ...answersFrom("clm provider update", answers), unset, test: !noTest };
   await clm.withSession(async (session) => {

@@ -189,7 +189,7 @@ function whyNoChat(
   options: Omit<ApplyOptions, "verb">,
   changes: Change[],
 ): string | undefined {
-  if (options.skipChat) return "not asked (--skip-chat)";
+  if (options.skipChat) return "skipped with --skip-chat";
   const rendered = files.filter(({ file }) => file.content.merge !== "derived").map(({ file }) => file.id);
   // The owner or mode of a file does not affect the model.
   const isRendered = ({ [fileId]: file = "", differences }: Change) =>

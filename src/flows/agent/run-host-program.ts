@@ -103,7 +103,7 @@ export function unknownSession({ name, ref }: Agent, id: string, candidates: str
 }
 
 const tooLong = ({ name, host, ref }: Agent, maxBytes: number): Fault =>
-  new Fault("remote-failed", `${host.name} answered about the sessions of ${name} with a line that does not end`, {
+  new Fault("remote-failed", `${host.name} sent a line over the size limit for the sessions of ${name}`, {
     why: `more than ${Math.round(maxBytes / 1e6)} MB arrived`,
     next: `clm agent doctor ${ref}`,
   });

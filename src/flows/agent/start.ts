@@ -73,7 +73,7 @@ async function mustAnswer(
   if (!proved) return [];
   const required = lenient ? requiredWithForce(proved.proofs, proved.observation) : proved.proofs;
   if (required.some(({ result }) => result === "fail")) {
-    await record("the agent has to be validated again", () =>
+    await record("the agent must be validated again", () =>
       changeRecord(session, agent, (now) => withState(now, "validate")),
     );
     mustHold(required, `${agentId(agent)} was ${verb}ed but failed its proofs`);

@@ -90,7 +90,7 @@ function checkProviders({ hosts, providers }: Session): Verdict {
     missingProviders(agent.record, known).map(({ provider }) => ({ agent, provider })),
   );
   const [first] = without;
-  if (!first) return ok("every provider that an agent uses is known");
+  if (!first) return ok("every provider that an agent uses exists");
   const reason = without.map(({ agent, provider }) => `${hostAndName(agent)} uses ${provider}`).join(", ");
   return fail(`missing providers: ${reason}`, `clm agent doctor ${first.agent.ref}`);
 }
@@ -133,7 +133,7 @@ const isExecutable = (path: string): boolean =>
 function checkClock({ configDir, now }: Session): Verdict {
   const newest = Math.max(0, ...namesIn(configDir).map((name) => statOf(join(configDir, name))?.mtimeMs ?? 0));
   const ahead = Math.round((newest - now().getTime()) / 1000);
-  if (ahead <= 60) return ok("nothing in the config directory is from the future");
+  if (ahead <= 60) return ok("no file in the config directory has a time in the future");
   return warn(`something in ${configDir} was written ${ahead} s in the future`, "timedatectl");
 }
 

@@ -76,7 +76,7 @@ async function mustKnowCode(session: Session, id: string, { agent }: HandoffTarg
   const { text, session: went } = await askOnce(session, agent, id, question);
   if (went !== id) {
     throw new Fault("check-failed", `${agent.name} compacted the conversation when it was asked about it`, {
-      why: "it continued in another session, so its context window is smaller than clm was told",
+      why: "it continued in another session, so its context window is smaller than clm assumed",
       next: again(session, "--context TOKENS --fit trim"),
     });
   }
@@ -93,9 +93,10 @@ const timeout = 30_000;
 async function undone(session: Session, handoff: Handoff, error: unknown): Promise<unknown> {
   try {
     await forget(session, handoff, AbortSignal.timeout(timeout));
-    if (error instanceof Fault && error.fault !== "interrupted") error.why.push("nothing of it is left on the target");
+    if (error instanceof Fault && error.fault !== "interrupted")
+      error.why.push("nothing of the conversation is left on the target");
   } catch (trouble) {
-    session.ui.warn(`what was begun on ${handoff.to.agent} could not be removed: ${asFault(trouble).message}`);
+    session.ui.warn(`the unfinished session on ${handoff.to.agent} could not be removed: ${asFault(trouble).message}`);
     if (error instanceof Fault) error.next.push(`clm handoff --abandon ${handoff.id}`);
   }
   return error;

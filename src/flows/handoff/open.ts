@@ -27,18 +27,18 @@ const pause = 200;
 /** Removes the note and the proof of a proven handoff, and compares the rest with the messages that moved. */
 export async function finish(session: Session, handoff: Handoff): Promise<CompletedHandoff> {
   const { id, moved, from, to, close } = handoff;
-  if (!moved) throw new Error("what is proven was seeded");
+  if (!moved) throw new Error("a proven handoff was written");
   const target = await targetAt(session, to);
   const { transcriptFrom } = await capability(target.resolved.manifest, "handoff");
   const { messages: rows = [], note_found: noteFound, later = 0 } = await removeProof(session, target, handoff, moved);
   if (!hasArrived(transcriptFrom(rows), moved)) {
     // The conversation continued, or an earlier run removed the note: clm must not remove the session's later content.
     if (!noteFound || later > 0) {
-      const what = `${id} of ${target.agent.name} is not what was handed over any more`;
+      const what = `${id} of ${target.agent.name} has changed since it was handed over`;
       throw new Fault("conflict", what, { data: { reason: "changed" } });
     }
     await forget(session, handoff);
-    throw new Fault("integrity", `the session of ${to.agent} is not what was handed over`, {
+    throw new Fault("integrity", `the session of ${to.agent} differs from what was handed over`, {
       why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was removed again"],
       data: { id },
     });
@@ -74,7 +74,7 @@ async function removeProof(
 /** A source that was removed meanwhile has nothing to close. */
 export async function closeSource(session: Session, from: Handoff["from"], last: number | null): Promise<boolean> {
   if (!isRecorded(session, from)) {
-    session.ui.warn(`${from.host}/${from.agent} is not there any more, and ${from.session} was not closed`);
+    session.ui.warn(`${from.host}/${from.agent} no longer exists, and ${from.session} was not closed`);
     return false;
   }
   const request = { verb: "close-session" as const, id: from.session, last, at: session.now().getTime() / 1000 };
@@ -83,7 +83,7 @@ export async function closeSource(session: Session, from: Handoff["from"], last:
     await targetAt(session, from),
     request,
   );
-  if (endedBefore) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
+  if (endedBefore) session.ui.note(`${from.session} of ${from.agent} had already ended and was not changed`);
   if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
   return closed;
 }

@@ -78,19 +78,19 @@ export function mustMove(
   const { agent, model } = target;
   if (may.length === 0) {
     throw new Fault("bad-input", "nothing of this conversation would be handed over", {
-      why: plan.taken.messages > 0 ? `the boundary takes all ${plan.taken.messages} messages away` : "it is empty",
+      why: plan.taken.messages > 0 ? `the boundary excludes all ${plan.taken.messages} messages` : "it is empty",
       next: `clm agent sessions show ${source.agent.ref} ${plan.from.session}`,
     });
   }
   if (plan.fit.context === null) {
     if (options.fit !== undefined) {
       throw new Fault("bad-input", `the context window of the model of ${agent.name} is unknown`, {
-        why: `--fit needs the window of ${model ?? "its model"}: say it with --context, or write it to models.yaml`,
+        why: `--fit needs the window of ${model ?? "its model"}: set it with --context or in models.yaml`,
         next: again(session, "--context TOKENS"),
       });
     }
     session.ui.warn(
-      `the window of ${model ?? "the target's model"} is not known; taken for large enough (--context says it)`,
+      `the window of ${model ?? "the target's model"} is unknown; assumed to be large enough (set it with --context)`,
     );
   }
   if (!messages) throw tooLarge(session, plan);

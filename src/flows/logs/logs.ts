@@ -51,7 +51,7 @@ export async function readLogs(
   const { ui, signal } = session;
   const clean = cleanCut(session);
   const onOverflow = (agent: Agent) =>
-    ui.warn(`${agent.name} logged more than can be sorted here, so the earliest entries are left out: ask for less`);
+    ui.warn(`${agent.name} has more log entries than clm can sort, so the earliest are left out: narrow the range`);
   const limits = { maxLength, maxPast: Math.floor(maxPast / agents.length) };
   const logs = await Promise.all(
     agents.map(async (agent) => {

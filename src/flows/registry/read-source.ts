@@ -30,7 +30,7 @@ export async function readSource(
 ): Promise<Received> {
   const stop = new AbortController();
   const late = (why: string) => () => stop.abort(new Error(why));
-  const silent = setTimeout(late(`nothing came for ${idle / 1000} s`), idle);
+  const silent = setTimeout(late(`no data for ${idle / 1000} s`), idle);
   const slow = setTimeout(late(`it took longer than ${whole / 1000} s`), whole);
   const either = AbortSignal.any([signal, stop.signal]);
   const chunks: Buffer[] = [];
@@ -57,7 +57,7 @@ export async function readSource(
   } finally {
     clearTimeout(silent);
     clearTimeout(slow);
-    stop.abort(new Error("no more was wanted"));
+    stop.abort(new Error("the reader stopped"));
   }
 }
 

@@ -120,7 +120,7 @@ export class RequestLog {
     const time = this.#now().getTime();
     if (this.#lost || Math.abs(time - this.#lockCheckedAt) < lockInterval) return this.#lost;
     this.#lockCheckedAt = time;
-    if (!this.#isOurs()) this.#lost = unavailable(new Error("another gateway has taken this one's place"));
+    if (!this.#isOurs()) this.#lost = unavailable(new Error("another gateway has replaced this one"));
     return this.#lost;
   }
 

@@ -62,7 +62,7 @@ async function judge(dir: string, head: Head | undefined): Promise<LogIntegrity>
         const line = unsealed(bytes);
         bad(objectionTo(line, previous) ?? nameObjection(file, count, line?.link), line?.link.seq);
         if (!line) continue;
-        if (!isKnown(line.link)) bad("it is not the line that audit.head knows", line.link.seq);
+        if (!isKnown(line.link)) bad("it is not the line recorded in audit.head", line.link.seq);
         previous = line.link;
       }
     }

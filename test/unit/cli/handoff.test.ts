@@ -14,8 +14,8 @@ const handoff = (...words: string[]) => clm(["handoff", "--config-dir", dir, ...
 
 describe("clm handoff", () => {
   it.each<[string[], number, string]>([
-    [[], 2, "say whose conversation, and who takes it over"],
-    [["ada"], 2, "say who takes the conversation over"],
+    [[], 2, "name the agent that has the conversation and the agent that takes it over"],
+    [["ada"], 2, "name the agent that takes over the conversation"],
     [["ada", "ben", "--to-channel", "discord"], 2, "--to-channel goes with one agent"],
     [["ada", "--to-channel", "discord", "--redact"], 2, "moves a session as it is"],
     [["ada", "--to-channel", "discord", "--deny-tool", "x"], 2, "moves a session as it is"],

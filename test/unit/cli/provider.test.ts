@@ -315,7 +315,7 @@ describe("clm provider update", () => {
     expect(await provider(dir, ["update", "main", "--unset", "team", "--set", "team=b"])).toMatchObject({ code: 2 });
     expect(await provider(dir, ["update", "main"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("no option says what to change"),
+      stderr: expect.stringContaining("no option names a change to"),
     });
   });
 

@@ -29,7 +29,7 @@ describe("the table", () => {
   const rows = [
     found("ada", "running"),
     found("a-longer-name", "failed", {
-      reason: "nothing listens on port 8642; it last said: ERROR something quite long",
+      reason: "nothing listens on port 8642; its last output: ERROR something quite long",
     }),
     found("carl", "unreachable", {
       reason: "cannot reach wolf-i at 192.0.2.1 port 22: no answer in time",
@@ -158,7 +158,7 @@ it("shows for each provider whether it was reached or not asked", () => {
     [
       "Reached:     yes, from the host (401)",
       "             spare: no: nothing answers there",
-      "             cloud: not asked: it is not known where it is",
+      "             cloud: not checked: its address is unknown",
     ].join("\n"),
   );
 });

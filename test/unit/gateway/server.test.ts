@@ -776,9 +776,7 @@ it("an ambiguous name is reported with all names that the key may use", async ()
   const keys = { good: keyOf(), narrow: keyOf({ agents: ["wolf-*/ada"] }), one: keyOf({ agents: ["lone/ada"] }) };
   const { gateway } = await between(says("hi"), { agents, keys });
   const said = async (key: string) => errorOf((await talk(gateway, { key })).text);
-  expect((await said("narrow")).message).toBe(
-    "Several agents have this name. Ask for one of `wolf-i/ada`, `wolf-ii/ada`.",
-  );
+  expect((await said("narrow")).message).toBe("Several agents have this name. Use one of `wolf-i/ada`, `wolf-ii/ada`.");
   expect((await said("one")).message).toContain("does not exist");
 });
 

@@ -37,8 +37,7 @@ export function mergeConfigToml(existing: string | undefined, input: ConfigTomlI
     notes.push(...remarks.map((each) => (server ? `${name}: ${each}` : `server '${name}' skipped: ${each}`)));
   }
   if (input.callback) {
-    if (servers.has(callback))
-      notes.push(`server '${callback}' of config.yaml is left out: Hermes itself has that name`);
+    if (servers.has(callback)) notes.push(`server '${callback}' of config.yaml is left out: Hermes reserves that name`);
     servers.set(callback, input.callback);
   }
 

@@ -162,7 +162,7 @@ function http(reading: ServerReader): Entries | string {
     const [only = ""] = reading.secretsIn(value);
     if (value === `\${${only}}`) whole.push([name, only]);
     else if (name.toLowerCase() === "authorization" && value === `Bearer \${${only}}`) bearer = only;
-    else return `its header ${name} is made of a secret and more: give it a variable with all of the header in it`;
+    else return `its header ${name} contains a secret and other text: use a variable that holds the whole header`;
   }
   if (textOf(reading.setting.get("transport")) === "sse") reading.notes.push("transport=sse (codex auto-negotiates)");
   return [

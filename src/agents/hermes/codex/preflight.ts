@@ -50,8 +50,7 @@ function judgeProgram({ resolved: { ref }, type, report: { program, version, bro
   if (!program) return fail(`there is no ${type.program} on the PATH of its service`, fix);
   if (!version) return fail(`${program} does not run: ${broken ?? "it says no version"}`, fix);
   const seen = `${version} (${program})`;
-  if (compareVersions(version, type.min_version) < 0)
-    return fail(`${seen}: it takes ${type.min_version} at least`, fix);
+  if (compareVersions(version, type.min_version) < 0) return fail(`${seen}: the minimum is ${type.min_version}`, fix);
   if (compareVersions(version, type.recommended) < 0)
     return warn(`${seen}: ${type.recommended} or newer is recommended`, fix);
   return ok(seen);
@@ -100,7 +99,7 @@ function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput):
   if (reachOf(permissions) === "everything")
     return warn("none: with this profile Codex' tools may do all that the agent's user may");
   if (!trial) return skipped("was not tried");
-  if (trial.works) return ok("a command ran in it, closed in as the service will be");
+  if (trial.works) return ok("a command ran in it, inside the service's sandbox");
   return fail(`Codex cannot make its sandbox in the service's unit: ${trial.why}`, `clm host check ${agent.host}`);
 }
 

@@ -77,6 +77,6 @@ function judgePlugins(report: CodexReport, { runtime }: CodexExpectation): Check
   const wanted = runtime.plugins.filter(({ enabled }) => enabled).map(titleOfPlugin);
   return wanted.map((title) => ({
     id: `plugin.${title}`,
-    ...(on.has(title) ? ok("installed and enabled") : fail("Codex does not say that it is enabled")),
+    ...(on.has(title) ? ok("installed and enabled") : fail("Codex does not report it as enabled")),
   }));
 }

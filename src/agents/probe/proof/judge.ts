@@ -152,7 +152,7 @@ function judgePort(agent: ResolvedAgent, { listeners, strangers }: Observation):
 }
 
 const holderText = ({ pid, user, command }: Process): string =>
-  pid === 0 ? "it cannot be seen which" : `pid ${pid}, user ${user}, ${command || "?"}`;
+  pid === 0 ? "unknown pid" : `pid ${pid}, user ${user}, ${command || "?"}`;
 
 const statusText = (status: number): string => (status === 0 ? "did not respond" : `returned ${status}`);
 

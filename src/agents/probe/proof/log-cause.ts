@@ -14,7 +14,7 @@ export function withLogCause(agent: ResolvedAgent, proofs: Proof[], words: strin
   const own = failed.id === "chat" ? logCauseOf(agent, [failed.reason], failed.id) : undefined;
   const cause = own ?? logCauseOf(agent, words, failed.id);
   const last = explainsItself(failed) ? undefined : lastWord(agent, words);
-  const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
+  const reason = cause?.reason ?? (last && `its last output: ${brief(last)}`);
   if (!reason) return proofs;
   const fix = cause && remedyFor(cause, agent);
   return proofs.with(at, { ...failed, reason: `${failed.reason}; ${reason}`, ...(fix && { fix }) });

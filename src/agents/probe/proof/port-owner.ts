@@ -49,6 +49,6 @@ export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault |
     const start = `clm agent start ${ref}`;
     return new Fault("not-ready", `${name} is stopped`, { why: `${unit} on ${host}`, next: start, data });
   }
-  const what = door === "gone" ? `${name} is not on ${host} any more` : `${name} does not listen on ${host}`;
+  const what = door === "gone" ? `${name} is no longer on ${host}` : `${name} does not listen on ${host}`;
   return new Fault("not-ready", what, { why, next, data });
 }

@@ -122,7 +122,7 @@ export function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0
 
 /** By exit code of curl. */
 const troubles: Record<number, string> = {
-  6: "its name is not known there",
+  6: "its name does not resolve there",
   7: "nothing answers there",
   28: "it does not answer in time",
   35: "no TLS could be agreed on",

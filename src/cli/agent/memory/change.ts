@@ -23,7 +23,7 @@ export const write: Handler<typeof declared.write> = async ({ args, options }, c
 
 const remove: Handler<typeof declared.remove> = async ({ args, options: { all } }, clm) => {
   if (all === (args.file !== undefined)) {
-    throw usage("clm agent memory delete", all ? "--all goes with no FILE" : "say which file to delete, or --all");
+    throw usage("clm agent memory delete", all ? "--all goes with no FILE" : "name a file to delete, or pass --all");
   }
   const deleted = await clm.withSession((session) => deleteMemory(session, args.name, args.file));
   if (clm.dryRun) return undefined;

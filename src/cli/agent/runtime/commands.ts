@@ -2,7 +2,7 @@ import { Fault } from "../../../errors.js";
 import { choice, command, flag, type Input, list, type Noun, text } from "../../command.js";
 import { changeAgents, changeAgentsOptions, manyAgents } from "../../shared-options.js";
 
-const batchOptions = { ...changeAgentsOptions, continue: flag("go on with the others whatever fails") };
+const batchOptions = { ...changeAgentsOptions, continue: flag("continue with the others after a failure") };
 
 const order = "With several agents, one goes first, then the others; the first failure stops those not begun yet.";
 const home = choice("WHERE", ["shared", "own"], "Codex' settings: ~/.codex of its user, or a directory for this agent");
@@ -19,7 +19,7 @@ are not written to it. Options that are not given keep their last value.
 ${order}`,
   ...changeAgents,
   options: {
-    codexVersion: text("VERSION", "which Codex --install-codex installs (default: the one clm knows best)", {
+    codexVersion: text("VERSION", "the Codex version for --install-codex (default: the recommended one)", {
       completes: "runtime-version",
     }),
     installCodex: flag("install Codex for the agent's user, checked by its pinned digest; the host needs no registry"),

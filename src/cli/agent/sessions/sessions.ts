@@ -50,7 +50,7 @@ const exporting: Handler<typeof declared.exporting> = async ({ args, options }, 
   const { all, format, to, force } = options;
   const { name, ids } = args;
   if (all === ids.length > 0) {
-    throw new Fault("usage", all ? "--all goes with no session" : "say which sessions, or --all", {
+    throw new Fault("usage", all ? "--all goes with no session" : "name sessions, or pass --all", {
       next: `clm agent sessions list ${name}`,
     });
   }

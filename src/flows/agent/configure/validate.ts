@@ -37,7 +37,7 @@ export async function validate(
       next: `clm agent configure ${agent.ref}`,
     });
   }
-  const noChat = request.skipChat ? "not asked (--skip-chat)" : undefined;
+  const noChat = request.skipChat ? "skipped with --skip-chat" : undefined;
   const proved = await prove(session, agent, { noChat, connections: true });
   const { proofs } = proved;
   const { dryRun } = session.gate;

@@ -97,7 +97,10 @@ function refusal(agent: Agent, file: MemoryFile, result: string, detail: string)
 
 export function conflict(agent: Agent, file: MemoryFile, digest: string): Fault {
   return new Fault("conflict", `${file.name} of ${agent.name} has changed since it was read`, {
-    why: [digest === absent ? "it is gone now" : "the agent or somebody else wrote it", "nothing was changed"],
+    why: [
+      digest === absent ? "the file no longer exists" : "the agent or another process wrote it",
+      "nothing was changed",
+    ],
     next: `clm agent memory read ${agent.ref} ${file.name}`,
     data: { digest },
   });

@@ -99,7 +99,7 @@ export const unchangedResult = (agent: Agent, { file, content, digest }: MemoryC
 export function mustNotBeBlank({ agent }: MemoryTarget, { name, entries }: MemoryFile, bytes: Uint8Array): void {
   if (!isBlank(bytes)) return;
   throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
-    why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
+    why: `the text is empty, so ${name} would become empty; confirm with --yes`,
     next: entries ? `clm agent memory delete ${agent.ref} ${name}` : `clm agent memory edit ${agent.ref} ${name}`,
     flag: "--yes",
   });

@@ -129,7 +129,7 @@ function portFor({ host, name, record }: Agent, { manifest, types, type, seen }:
 }
 
 const noProvider = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
-  new Fault("usage", "--provider is missing: say whose login is to be lent", {
+  new Fault("usage", "--provider is missing: name the provider whose login the proxy uses", {
     why: `there are ${Object.keys(providers).join(", ")}`,
     next: `clm agent proxy enable ${ref} --provider ${Object.keys(providers)[0]}`,
   });
@@ -143,7 +143,7 @@ function mustBeLoggedIn(
 ): void {
   const login = logins.find((each) => each.provider === provider);
   if (login?.ready) return;
-  const state = login ? `its program says: ${login.state}` : `its program does not mention ${provider}`;
+  const state = login ? `its program reports: ${login.state}` : `its program does not mention ${provider}`;
   const { title = provider, login: words = "" } = type.providers[provider] ?? {};
   throw new Fault("not-ready", `${name} is not logged in at ${title}; nothing was changed`, {
     why: [state, `log in as the agent's user: ${words}`],

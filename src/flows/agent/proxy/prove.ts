@@ -47,7 +47,7 @@ export function notServing(agent: ResolvedAgent, proxy: AgentProxy, seen: ProxyO
   const { name, ref, host } = agent;
   const trouble = proxyTrouble(agent, proxy, seen);
   const last = seen.words.filter((line) => line.trim() !== "" && !line.startsWith(`${proxy.unit}: `)).at(-1);
-  const said = last ? [`it last said: ${brief(last)}`] : [];
+  const said = last ? [`its last output: ${brief(last)}`] : [];
   if (trouble) return trouble.with({ why: [...trouble.why, ...said] });
   const { health } = agent.manifest.proxy ?? {};
   return new Fault("check-failed", `the proxy of ${name} on ${host} does not serve`, {

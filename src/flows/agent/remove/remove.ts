@@ -79,7 +79,7 @@ async function remove(session: Session, agent: Agent, { backup, force }: RemoveO
 
 async function forget(session: Session, agent: Agent): Promise<RemoveResult> {
   const host = agent.host.name;
-  const question = `This forgets ${agentId(agent)} and its keys; on ${host} nothing is changed. Type ${agent.name} to go on:`;
+  const question = `This forgets ${agentId(agent)} and its keys; on ${host} nothing is changed. Type ${agent.name} to continue:`;
   const summary = `forget ${agentId(agent)}, and change nothing on ${host}`;
   return flow(session, actionOn(agent, summary, question), async ({ record }) => {
     await record("the agent is forgotten", () => drop(session, agent));

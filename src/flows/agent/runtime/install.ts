@@ -68,8 +68,7 @@ export async function installRuntime(
 /** Without a target, removes the launcher. */
 export async function switchTo(runtime: RuntimeTarget, target: string): Promise<void> {
   const [answer] = await runScript(runtime, "switch", [target]);
-  if (answer !== "switched")
-    throw new Fault("remote-failed", `${target} is not on ${runtime.agent.host.name} any more`);
+  if (answer !== "switched") throw new Fault("remote-failed", `${target} is no longer on ${runtime.agent.host.name}`);
 }
 
 /** Removes other versions that clm installed. */

@@ -39,7 +39,7 @@ export async function probeGateway({ signer, to, covered, now, signal }: ProbeOp
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = late.aborted ? `nothing came within ${timeout / 1000} s` : (code ?? message);
+    const why = late.aborted ? `no answer within ${timeout / 1000} s` : (code ?? message);
     return { models: [], trouble: `the gateway at ${to.origin} does not answer yet (${why}): clm gateway serve` };
   }
   const answer = objectFrom<{ data?: unknown; error?: unknown }>(body);

@@ -32,7 +32,7 @@ describe("clm agent proxy", () => {
     [["old", "status"], 17, "Hermes Agent 2026.5.7 has none; versions >=2026.5.16 do"],
     [["mid", "enable", "--provider", "xai"], 17, "Hermes Agent 2026.5.16 cannot; versions >=2026.5.29 can"],
     [["eve", "enable", "--provider", "openai"], 2, "no proxy lends 'openai'"],
-    [["eve", "enable"], 2, "--provider is missing: say whose login is to be lent"],
+    [["eve", "enable"], 2, "--provider is missing: name the provider whose login the proxy uses"],
     [["ben", "enable", "--provider", "nous"], 8, "is not installed yet"],
     [["eve", "status", "--provider", "nous"], 2, "--provider"],
     [["eve", "start"], 2, "agent proxy has no command"],

@@ -16,5 +16,5 @@ it("lines may be cut anywhere, and many of them be longer together than one may 
 });
 
 it("a line that does not end is not waited for", async () => {
-  await expect(lines(["abc\n", "1234", "567", "8"], 6)).rejects.toThrow("a line that does not end");
+  await expect(lines(["abc\n", "1234", "567", "8"], 6)).rejects.toThrow("a line over the size limit");
 });

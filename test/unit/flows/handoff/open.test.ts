@@ -23,7 +23,7 @@ describe("an agent that was removed meanwhile", () => {
       closeSource(session, handoff.from, 7),
     );
     expect(result).toBe(false);
-    expect(said()).toContain("wolf-i/ada is not there any more, and tea was not closed");
+    expect(said()).toContain("wolf-i/ada no longer exists, and tea was not closed");
   });
 
   it("removes what was left of a handoff to it", async () => {

@@ -71,7 +71,7 @@ const cases: [what: string, how: (dir: string) => void, where: [file: string, li
     "the last of all changed and sealed again",
     edit(newest, (l) => l.with(3, resealed((l[3] ?? "").replace("codex", "admin"), hashIn(l[2])))),
     [newest, 4],
-    /not the line that audit.head knows/,
+    /not the line recorded in audit.head/,
   ],
   [
     "a byte that makes no difference to who reads it as text",

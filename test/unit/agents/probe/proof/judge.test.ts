@@ -168,7 +168,7 @@ describe("causes", () => {
     } as never;
     const words = ["Port 8642 already in use", "bye"];
     const port = withLogCause(narrow, stopped, words).find(({ id }) => id === "port");
-    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+    expect(port?.reason).toBe("nothing listens on port 8642; its last output: bye");
     expect(isFinalLogCause(narrow, words, stopped)).toBe(false);
   });
 
@@ -202,7 +202,7 @@ describe("causes", () => {
       "no answer; the host cannot resolve names",
     );
     expect(told("no answer", ["bye"])).toBe("no answer");
-    expect(told("no answer", ["bye"], "no-answer")).toBe("no answer; it last said: bye");
+    expect(told("no answer", ["bye"], "no-answer")).toBe("no answer; its last output: bye");
   });
 
   it("of Hermes lead nowhere that only looks again", () => {
@@ -211,7 +211,7 @@ describe("causes", () => {
 
   it("without one, the last log line is reported", () => {
     const port = withLogCause(agent, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
-    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+    expect(port?.reason).toBe("nothing listens on port 8642; its last output: bye");
   });
 
   it("a deliberate stop has no log line as its reason", () => {

@@ -32,9 +32,9 @@ it.each<[string, string[], [fault: string, why: RegExp, next: string] | undefine
     ["check-failed", /0\.0\.0\.0/, doctor],
   ],
   [
-    "somebody nobody can see",
+    "a process that root cannot see",
     [...up, "listen=0100007F/7", "holder=no 0 ? "],
-    ["check-failed", /cannot be seen/, doctor],
+    ["check-failed", /unknown pid/, doctor],
   ],
   [
     "its own, and somebody has a connection that was made to it",

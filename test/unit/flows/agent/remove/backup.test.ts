@@ -146,7 +146,7 @@ describe("what arrives", () => {
     });
     const { process, left } = saying(endless);
     await expect(receive(process, "wolf-i", join(scratch(), "a"), limits)).rejects.toThrow(
-      "sends an answer that does not end",
+      "sent an answer over the size limit",
     );
     expect(left()).toBe(true);
   });
