@@ -118,7 +118,7 @@ async function runOnSeveral<T extends { agent: Agent }>(
 async function confirmed(clm: Context, { gate }: Session, question: string, agents: Agent[]): Promise<Gate> {
   if (clm.yes || clm.dryRun) return gate;
   const answer = await clm.ui.ask({
-    message: `${question}: ${agents.map(hostAndName).join(", ")}. Type ${agents.length} to go on:`,
+    message: `${question}: ${agents.map(hostAndName).join(", ")}. Type ${agents.length} to continue:`,
     flag: "--yes",
   });
   if (answer.trim() !== String(agents.length)) throw new Fault("declined", "nothing was changed");

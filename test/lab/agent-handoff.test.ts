@@ -193,7 +193,7 @@ describe("a small context window", () => {
     const fitted = await run(["handoff", old.name, young.name, "--session", id, "--fit", "trim", "--yes"]);
     expect([fitted.code, fitted.stderr]).toEqual([2, expect.stringContaining("--context")]);
     const told = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
-    expect([told.code, told.stderr], told.stderr).toEqual([0, expect.stringContaining("is not known")]);
+    expect([told.code, told.stderr], told.stderr).toEqual([0, expect.stringContaining("is unknown")]);
   });
 });
 

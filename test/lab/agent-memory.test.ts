@@ -325,9 +325,7 @@ describe("editing memory", () => {
     const env = { EDITOR: "truncate -s 0" };
     const result = await memory(["edit", user, "USER.md"], "", env);
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining("there is nothing to write to USER.md")]);
-    expect(result.stderr).toMatch(
-      /--yes says that this is meant[\s\S]*next: clm agent memory delete mem-ada USER\.md\n/,
-    );
+    expect(result.stderr).toMatch(/confirm with --yes[\s\S]*next: clm agent memory delete mem-ada USER\.md\n/);
     expect([await onHost("USER.md"), await rejected()]).toEqual(["Ada", before]);
     expect(await memory(["edit", user, "USER.md", "--yes"], "", env)).toMatchObject({ code: 0 });
     expect(await onHost("USER.md")).toBe("");

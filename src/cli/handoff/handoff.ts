@@ -108,7 +108,7 @@ function takenText({ messages, outputs, changed }: HandoffPlan["taken"], { by, o
 }
 
 function windowText({ context, room, fits, by, older }: HandoffPlan["fit"]): string {
-  if (context === null) return "not known";
+  if (context === null) return "unknown";
   const size = `${room} of ${context} tokens are for a transcript`;
   if (fits) return `${size}: it fits`;
   const means = { nothing: "", refuse: "does not fit", trim: "are left out", summarise: "are summarised" }[by];

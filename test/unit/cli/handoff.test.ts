@@ -93,7 +93,7 @@ describe("output for people", () => {
   });
 
   it.each<[Partial<HandoffPlan["fit"]>, string]>([
-    [{ context: null, room: null, fits: true, by: "nothing", older: 0 }, "not known"],
+    [{ context: null, room: null, fits: true, by: "nothing", older: 0 }, "unknown"],
     [{ fits: true, by: "nothing", older: 0 }, "300 of 400 tokens are for a transcript: it fits"],
     [{ by: "refuse", older: 0 }, "300 of 400 tokens are for a transcript: it does not fit"],
     [{ by: "summarise" }, "300 of 400 tokens are for a transcript: 4 earlier messages are summarised"],

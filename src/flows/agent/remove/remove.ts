@@ -49,7 +49,7 @@ async function remove(session: Session, agent: Agent, { backup, force }: RemoveO
   const wantsBackup = backup && account && !isBegun(agent);
   const question = `This removes ${agentId(agent)} with its account, its files and its keys${
     wantsBackup ? " (a backup is made first)" : ""
-  }. Type ${name} to go on:`;
+  }. Type ${name} to continue:`;
 
   return flow(session, actionOn(agent, `remove ${agentId(agent)}`, question), async ({ change, record }) => {
     const title = `back up the data of ${name} to ${backupDirectory(session.configDir)}, without .env`;
