@@ -1,5 +1,5 @@
 import { Fault, isFault } from "../../errors.js";
-import { factsToRecord } from "../../flows/host/first-contact.js";
+import { factsToRecord } from "../../flows/host/facts-to-record.js";
 import type { Session } from "../../flows/session.js";
 import { labelsFrom } from "../../names.js";
 import { sh } from "../../quote.js";

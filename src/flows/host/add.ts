@@ -3,7 +3,8 @@ import type { HostName } from "../../names.js";
 import { pin } from "../../remote/host-keys/pins.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
-import { connectFirstTime, factsToRecord, type KeyApproval } from "./first-contact.js";
+import { factsToRecord } from "./facts-to-record.js";
+import { connectFirstTime, type KeyApproval } from "./first-contact.js";
 
 interface NewHost extends KeyApproval, Pick<Host, "address" | "port" | "user" | "identity" | "labels"> {
   name: HostName;

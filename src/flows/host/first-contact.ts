@@ -2,12 +2,10 @@ import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { connect } from "../../remote/connect.js";
 import type { Connection } from "../../remote/connection.js";
-import { readFacts } from "../../remote/facts.js";
 import { UnknownHostKey } from "../../remote/host-keys/faults.js";
 import { type HostKey, sameKey } from "../../remote/host-keys/key.js";
 import type { Trust } from "../../remote/host-keys/trust.js";
 import type { Target } from "../../remote/target/target.js";
-import type { Host } from "../../state/hosts.js";
 import { fingerprint } from "../../text/fingerprint.js";
 import type { Session } from "../session.js";
 
@@ -71,11 +69,4 @@ async function askApproval({ ui }: Session, alias: string, key: HostKey, known: 
   ui.note(`  ${key.type} ${fingerprint(key.blob)}`);
   const yes = await ui.confirm({ message: "Is this the host's key?", flag: "--fingerprint" });
   if (!yes) throw new Fault("declined", `the key of ${alias} was not trusted`);
-}
-
-/** The facts worth recording: those that outlive the moment, and when they were read. */
-export async function factsToRecord(session: Session, connection: Connection): Promise<Pick<Host, "sudo" | "facts">> {
-  const facts = await readFacts(connection, session.now, session.signal);
-  const { user, sudo, memory_free_mb, system_state, clock_ahead, ...lasting } = facts;
-  return { sudo, facts: { ...lasting, seen_at: session.now().toISOString() } };
 }

@@ -4,7 +4,8 @@ import { asFault, isFault } from "../../errors.js";
 import { connect } from "../../remote/connect.js";
 import type { HostKey } from "../../remote/host-keys/key.js";
 import type { Host } from "../../state/hosts.js";
-import { connectFirstTime, type FirstContact, factsToRecord } from "../host/first-contact.js";
+import { factsToRecord } from "../host/facts-to-record.js";
+import { connectFirstTime, type FirstContact } from "../host/first-contact.js";
 import type { Session } from "../session.js";
 
 export interface ContactedHost {
