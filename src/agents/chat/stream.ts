@@ -42,7 +42,7 @@ const maxEvent = 8 * 1024 * 1024;
 export class StreamReader implements AnswerReader {
   #text = "";
   /** Text that was not shown yet; undefined once some was. */
-  #start: string | undefined = "";
+  #unshown: string | undefined = "";
   #length = 0;
   #tooLong = false;
   #finish: unknown;
@@ -71,7 +71,7 @@ export class StreamReader implements AnswerReader {
     const { headers, signs } = this.options;
     const [text, finish, said, usage] = [this.#text, this.#finish, this.#errors, this.#usage];
     const failure = failureIn({ text, finish, headers, said, usage, signs });
-    if (failure === undefined) this.#showStart();
+    if (failure === undefined) this.#showHeldBack();
     if (!this.#done && finish === undefined && errorText(said) === "") return { text, failure: brokeOff };
     return failure ? { text, failure } : answered(text, finish, usage);
   }
@@ -100,17 +100,17 @@ export class StreamReader implements AnswerReader {
   }
 
   #show(piece: string): void {
-    if (this.#start === undefined) {
+    if (this.#unshown === undefined) {
       if (piece !== "") this.options.onPiece({ text: piece });
       return;
     }
-    this.#start += piece;
-    if (!mayBeFailure(this.#start, this.options.signs)) this.#showStart();
+    this.#unshown += piece;
+    if (!mayBeFailure(this.#unshown, this.options.signs)) this.#showHeldBack();
   }
 
-  #showStart(): void {
-    if (this.#start) this.options.onPiece({ text: this.#start });
-    this.#start = undefined;
+  #showHeldBack(): void {
+    if (this.#unshown) this.options.onPiece({ text: this.#unshown });
+    this.#unshown = undefined;
   }
 }
 

@@ -15,7 +15,7 @@ import { changeRecord, recordProofs, withAnswers, withState } from "./agent-reco
 import type { NewSecrets } from "./answers.js";
 import { keyRefOf, promoteKey } from "./api-key.js";
 import type { Prepared } from "./prepare.js";
-import { prove as proveAgent } from "./prove.js";
+import { chatSkipped, prove as proveAgent } from "./prove.js";
 
 export interface ApplyOptions {
   verb: string;
@@ -189,7 +189,7 @@ function whyNoChat(
   options: Omit<ApplyOptions, "verb">,
   changes: Change[],
 ): string | undefined {
-  if (options.skipChat) return "skipped with --skip-chat";
+  if (options.skipChat) return chatSkipped;
   const rendered = files.filter(({ file }) => file.content.merge !== "derived").map(({ file }) => file.id);
   // The owner or mode of a file does not affect the model.
   const isRendered = ({ [fileId]: file = "", differences }: Change) =>

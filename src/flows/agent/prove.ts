@@ -28,6 +28,9 @@ export interface ProveOptions {
   progress?: Progress;
 }
 
+/** The `noChat` of the option that skips the model. */
+export const chatSkipped = "skipped with --skip-chat";
+
 const probeInterval = 700;
 /** Milliseconds after which a cause in the agent's log may end the wait. */
 const causeDelay = 8000;

@@ -89,7 +89,7 @@ function judgeCwd({ resolved: agent, report: { cwd }, permissions }: PreflightIn
   const fix = `clm agent sync ${agent.ref}`;
   if (!cwd.exists) return fail(`the working directory ${cwd.path} does not exist`, fix);
   if (cwd.readable && (cwd.writable || reachOf(permissions) === "read")) return ok(cwd.path);
-  return fail(`the agent cannot write to its working directory ${cwd.path}`, fix);
+  return fail(`the agent cannot ${cwd.readable ? "write to" : "read"} its working directory ${cwd.path}`, fix);
 }
 
 function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput): Verdict {

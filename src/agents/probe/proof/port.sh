@@ -50,7 +50,8 @@ find_hex() {
   done
 }
 
-# Sets `groups` to the cgroup.procs of the unit's control group and of those below it. Their names have no blanks.
+# Sets `groups` to the cgroup.procs of the unit's control group and of those below it: words, as systemd escapes blanks
+# in their names.
 list_unit_groups() {
   groups=''
   case $unit_group in /?*) ;; *) return 0 ;; esac

@@ -5,7 +5,7 @@ import type { Session } from "../../session.js";
 import { recordProofs } from "../agent-record.js";
 import { keyRefOf, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
-import { isMerelyStopped, prove } from "../prove.js";
+import { chatSkipped, isMerelyStopped, prove } from "../prove.js";
 import type { AgentTarget } from "../target.js";
 import { answersGiven, type Changes } from "./changes.js";
 import type { ConfigureRequest, ConfigureResult } from "./configure.js";
@@ -37,7 +37,7 @@ export async function validate(
       next: `clm agent configure ${agent.ref}`,
     });
   }
-  const noChat = request.skipChat ? "skipped with --skip-chat" : undefined;
+  const noChat = request.skipChat ? chatSkipped : undefined;
   const proved = await prove(session, agent, { noChat, connections: true });
   const { proofs } = proved;
   const { dryRun } = session.gate;

@@ -53,7 +53,7 @@ const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(byte
 function parseCopy({ agent, format }: MemoryTarget, file: MemoryFile, line: string): MemoryCopy {
   const [state = "", mode = "", owner = "", seconds = "", size = "", base64 = ""] = line.split(" ");
   if (state === absent) return { file, digest: absent };
-  if (state === "link" || state === "other") throw notAPlainFile(agent, file, state, file.path);
+  if (state === "link" || state === "other") throw notARegularFile(agent, file, state, file.path);
   const bytes = Buffer.from(base64, "base64");
   if (state !== "file" || bytes.length !== Number(size)) throw unreadable(agent, file, Number(size));
   const modified = new Date(Number(seconds) * 1000).toISOString();
@@ -83,7 +83,7 @@ export async function replaceFile(
 function refusal(agent: Agent, file: MemoryFile, result: string, detail: string): Fault {
   const { name, host } = agent;
   if (result === "conflict") return conflict(agent, file, detail);
-  if (result === "link" || result === "other") return notAPlainFile(agent, file, result, detail || file.path);
+  if (result === "link" || result === "other") return notARegularFile(agent, file, result, detail || file.path);
   if (result === "busy") {
     return new Fault("locked", `${name} is writing ${file.name} and did not finish within 10 s`, {
       why: `a process on ${host.name} holds the lock ${file.path}.lock; nothing was changed`,
@@ -106,7 +106,7 @@ export function conflict(agent: Agent, file: MemoryFile, digest: string): Fault 
   });
 }
 
-function notAPlainFile({ host, record }: Agent, file: MemoryFile, state: string, path: string): Fault {
+function notARegularFile({ host, record }: Agent, file: MemoryFile, state: string, path: string): Fault {
   const what = state === "link" ? "a symbolic link" : "not a regular file";
   return new Fault("remote-failed", `${path} on ${host.name} is ${what}`, {
     why: `clm does not follow links there, and leaves anything that is not ${file.name} alone`,

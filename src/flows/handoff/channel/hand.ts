@@ -64,7 +64,7 @@ export async function handToChannel(
       ? `Cancel the handoff that ${agent.name} began to ${before.platform ?? "a channel"}? If it is still working on it, both handoffs may mix.`
       : `Let everybody on ${channel} read session ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
-  const request = { verb: "request-handoff" as const, session: before.id, platform: channel, reset, wait };
+  const request: ChannelRequest = { verb: "request-handoff", session: before.id, platform: channel, reset, wait };
   const replies = askForChannel(session, target, request);
   return flow(
     session,

@@ -51,7 +51,7 @@ check_dir() {
 change_dir() {
   [ -z "$blocker" ] || fail "$blocker"
   find_dir_owner
-  check_owner
+  require_owner
   [ -d "$path" ] || as_dir_owner mkdir -m 0700 -- "$path" || exit
   chown_dir &&
     # Two leading zeros make chmod remove an inherited set-group-ID bit from a directory.
@@ -114,7 +114,7 @@ change_file() {
   [ -z "$blocker" ] || fail "$blocker"
   find_dir_owner
   [ -d "$parent/" ] || fail "there is no directory $parent"
-  check_owner
+  require_owner
   as_dir_owner rm -f -- "$temp".*
   [ -L "$path" ] || [ ! -d "$path" ] || fail 'a directory is in the way'
   if [ -n "$kept" ] && [ "$actual_uid" = "${dir_owner:-$actual_uid}" ]; then

@@ -63,7 +63,7 @@ as_dir_owner() {
 }
 
 # Giving the path to another user would protect nothing: the owner of the directory can replace it.
-check_owner() {
+require_owner() {
   identify "$owner"
   [ -n "$uid" ] || fail "there is no user $owner on this host"
   [ -z "$dir_owner" ] || [ "$dir_owner" = "$uid" ] || fail "it is in a directory of $dir_owner_name, so $owner cannot own it"
